@@ -105,6 +105,7 @@ class OwnAgents::Session final : public LinkHandler {
   OwnAgents& agents_;
   std::string identity_;
   std::unique_ptr<Link> link_;
+  std::vector<Task> waiting_;  // for the relay to read
   std::uint64_t session_ = 0;  // the agent's number; 0 until its hello
   std::uint64_t heard_ = 0;    // highest sequence seen from it
   std::uint64_t sent_ = 0;
@@ -374,6 +375,23 @@ void OwnAgents::reply_relayed(const std::string& node, std::uint64_t client, std
   message.mutable_relayed()->set_client(client);
   message.mutable_relayed()->set_reply(std::move(reply));
   send(*session, message);
+}
+
+std::size_t OwnAgents::unsent_to(const std::string& node) {
+  const Session* session = of_node(node);
+  return session ? session->link_->unsent() : 0;
+}
+
+void OwnAgents::when_unsent_below(const std::string& node, std::size_t bytes, Task then) {
+  Session* session = of_node(node);
+  if (!session) return;  // its clients are gone with it
+  session->waiting_.push_back(std::move(then));
+  if (session->waiting_.size() > 1) return;
+  session->link_->when_unsent_below(bytes, [this, node] {
+    Session* there = of_node(node);
+    if (!there) return;
+    for (Task& each : std::exchange(there->waiting_, {})) each();
+  });
 }
 
 }  // namespace millrace

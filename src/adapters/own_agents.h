@@ -59,6 +59,9 @@ class OwnAgents final : public ResourceManager {
   void set_logging(const std::string& node, const wire::SetLogging& wish) override;
   void log_to(Log& log) { lines_ = &log; }  // lines with levels, besides what is always said
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
+  // How much waits for a relay, and when it is less: what its clients ask for must not fill its link.
+  std::size_t unsent_to(const std::string& node);
+  void when_unsent_below(const std::string& node, std::size_t bytes, Task then);
 
  private:
   class Session;

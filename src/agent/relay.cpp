@@ -1,11 +1,12 @@
 // src/agent/relay.cpp - see relay.h.
 #include "agent/relay.h"
 
-#include <optional>
 #include <vector>
 
 #include "agent.pb.h"
 #include "client.pb.h"
+#include "wire/reply_parts.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 
@@ -26,35 +27,6 @@ std::string controller_away(std::uint64_t number, const char* note) {
   return failure(number, connect_failure, "Unable to contact slurm controller (connect failure)", note);
 }
 
-std::optional<std::uint64_t> read_varint(std::string_view& bytes) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
-  }
-  return std::nullopt;
-}
-
-// Only the first two fields: a reply may hold a hundred thousand jobs that are none of our business.
-struct ReplyHead {
-  std::uint64_t number = 0;
-  bool more = false;
-};
-ReplyHead head_of(std::string_view bytes) {
-  constexpr std::uint64_t number_tag = 1 << 3, more_tag = 2 << 3;
-  ReplyHead head;
-  while (const auto tag = read_varint(bytes)) {
-    if (*tag != number_tag && *tag != more_tag) break;
-    const auto value = read_varint(bytes);
-    if (!value) break;
-    if (*tag == number_tag) head.number = *value;
-    if (*tag == more_tag) head.more = *value != 0;
-  }
-  return head;
-}
-
 }  // namespace
 
 Relay::ClientId Relay::open(std::uint32_t uid, std::uint32_t gid, Answer answer) {
@@ -71,19 +43,24 @@ void Relay::request(ClientId id, std::string_view bytes) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   Client& client = found->second;
-  wire::Request request;
-  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return client.answer(failure(0, 1005, "Unable to unpack message", nullptr));
-  if (!is_connected_) return client.answer(controller_away(request.number(), "this node has no connection to it"));
+  const std::uint64_t number = number_of_request(bytes);
+  if (const auto problem = over_limit(bytes))
+    return client.answer(failure(number, too_long_code, too_long_text, problem->c_str()));
+  if (!is_connected_) return client.answer(controller_away(number, "this node has no connection to it"));
   if (client.pending.size() >= pending_max)
-    return client.answer(controller_away(request.number(), "too many unanswered requests on one connection"));
-  client.pending.insert(request.number());
+    return client.answer(controller_away(number, "too many unanswered requests on one connection"));
+  client.pending.insert(number);
   wire::RelayedRequest relayed;
   relayed.set_client(id);
   relayed.set_uid(client.uid);
   relayed.set_gid(client.gid);
   relayed.set_request(bytes.data(), bytes.size());
   upstream_.request(relayed);
+}
+
+bool Relay::waits(ClientId id) const {
+  const auto found = clients_.find(id);
+  return found != clients_.end() && !found->second.pending.empty();
 }
 
 void Relay::close(ClientId id) {
@@ -114,7 +91,7 @@ void Relay::disconnected() {
 void Relay::reply(ClientId id, std::string_view bytes) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  const ReplyHead head = head_of(bytes);
+  const ReplyHead head = head_of_reply(bytes);
   if (!head.more) found->second.pending.erase(head.number);
   found->second.answer(std::string{bytes});
 }

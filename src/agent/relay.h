@@ -35,6 +35,7 @@ class Relay final {
   void disconnected();  // what was asked and not answered fails now: whether it happened is unknown
   void reply(ClientId client, std::string_view bytes);
   std::size_t clients() const { return clients_.size(); }
+  bool waits(ClientId client) const;  // for an answer
 
  private:
   struct Client {

@@ -1,9 +1,16 @@
 // src/agent/relay_clients.cpp - see relay_clients.h.
 #include "agent/relay_clients.h"
 
+#include <vector>
+
 namespace millrace {
 
+RelayClients::RelayClients(Loop& loop, Relay& relay) : loop_(loop), relay_(relay) {
+  timer_ = loop_.after(seconds(60), [this] { sweep(); });
+}
+
 RelayClients::~RelayClients() {
+  loop_.cancel(timer_);
   for (const auto& [id, client] : clients_) relay_.close(id);
 }
 
@@ -14,6 +21,17 @@ LinkHandler* RelayClients::add(std::unique_ptr<Link> link, std::uint32_t uid, st
   if (raw.id == 0) return nullptr;
   clients_.emplace(raw.id, std::move(client));
   return &raw;
+}
+
+void RelayClients::sweep() {
+  constexpr int idle_sweeps_max = 10;
+  std::vector<Relay::ClientId> idle;
+  for (auto& [id, client] : clients_) {
+    client->idle_sweeps = relay_.waits(id) || client->link->unsent() > 0 ? 0 : client->idle_sweeps + 1;
+    if (client->idle_sweeps > idle_sweeps_max) idle.push_back(id);
+  }
+  for (const Relay::ClientId id : idle) remove(id);
+  timer_ = loop_.after(seconds(60), [this] { sweep(); });
 }
 
 void RelayClients::remove(Relay::ClientId id) {

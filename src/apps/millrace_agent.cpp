@@ -22,6 +22,8 @@
 #include "agent/spool_supervisors.h"
 #include "apps/accelerator_watcher.h"
 #include "apps/agent_parts.h"
+#include "apps/client_limits.h"
+#include "apps/configuration_notes.h"
 #include "apps/munge_nodes.h"
 #include "base/text.h"
 #include "cli/version.h"
@@ -121,6 +123,7 @@ class AgentProcess {
   std::unique_ptr<HostMeasurements> measurements_;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<RelayClients> relay_clients_;
+  RepeatedLines refused_{loop_, [this](const std::string& line) { log_.say(line); }};
   std::unique_ptr<Listener> client_listener_;
 };
 
@@ -271,10 +274,7 @@ wire::LogWish AgentProcess::log_wish() const {
 }
 
 void AgentProcess::show_notes() {
-  for (const auto& note : configuration_.unknown)
-    log_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
-  for (const auto& note : configuration_.adjusted)
-    log_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
+  for (const std::string& note : agent_notes(configuration_)) log_.say(note);
 }
 
 // Nothing listens yet, so this may wait.
@@ -481,20 +481,17 @@ Result<void> AgentProcess::build() {
 
 // Several agents of one host share the path; the first of them serves it, and that is enough.
 void AgentProcess::listen_clients() {
-  const std::string path = configuration_.socket_path + ".relay";
-  Result<std::unique_ptr<Listener>> listener = fail(Errc::io, "");
-  const auto made = make_directories(path.substr(0, path.rfind('/')), 0755);
-  if (made)
-    listener = Listener::on_unix(loop_, path, 0666, {}, [this](std::unique_ptr<FramedLink> link) {
-      FramedLink& raw = *link;
-      const auto& who = raw.peer().credentials;
-      if (!who) return;
-      if (LinkHandler* handler = relay_clients_->add(std::move(link), who->uid, who->gid)) raw.start(*handler);
-    });
+  if (options_.relay) raise_descriptor_limit();  // of other agents tasks may inherit it
+  const auto slurm_user = find_user(configuration_.slurm_user);
+  auto listener =
+      listen_for_clients(loop_, configuration_.socket_path + ".relay", slurm_user ? slurm_user->uid : 0, refused_,
+                         [this](std::unique_ptr<Link> link, std::uint32_t uid, std::uint32_t gid) {
+                           return relay_clients_->add(std::move(link), uid, gid);
+                         });
   if (listener)
     client_listener_ = *std::move(listener);
   else
-    log_.say("clients of this host are not relayed: " + (made ? listener.error().story : made.error().story));
+    log_.say("clients of this host are not relayed: " + listener.error().story);
 }
 
 void AgentProcess::handle_signal(int signal) {

@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "adapters/own_agents.h"
+#include "apps/client_limits.h"
+#include "apps/configuration_notes.h"
 #include "apps/log_repair.h"
 #include "apps/munge_nodes.h"
 #include "cli/version.h"
@@ -92,6 +94,7 @@ class ControllerProcess {
   Result<void> build();
   Result<void> listen_agents();
   Result<void> listen_clients();
+  void sweep_clients();
   void stop() { loop_.stop(); }
   Result<void> leave_root();
   Result<void> make_state_folder();
@@ -122,6 +125,7 @@ class ControllerProcess {
   std::unique_ptr<CachedIdentities> identities_;
   std::unique_ptr<CompletionFile> completion_file_;
   Sessions sessions_;
+  RepeatedLines refused_{loop_, [this](const std::string& line) { log_file_.complain(line); }};
   std::unique_ptr<OwnAgents> agents_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Listener> client_listener_, agent_listener_;
@@ -153,22 +157,12 @@ void ControllerProcess::reopen_logs() {
 }
 
 void ControllerProcess::show_notes() {
-  for (const auto& note : configuration_.unknown)
-    log_file_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
-  for (const auto& note : configuration_.without_effect)
-    log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " " + note.text);
-  for (const auto& note : configuration_.not_built)
-    log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key +
-                  " is not built yet and has no effect");
-  if (const std::string idle = flags_without_lines(configuration_.log.flags); !idle.empty())
-    log_file_.say("DebugFlags: " + idle + " have nothing to say here");
-  for (const auto& note : configuration_.adjusted)
-    log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
+  for (const std::string& note : controller_notes(configuration_)) log_file_.say(note);
 }
 
 Result<void> ControllerProcess::open_log() {
   const std::string directory = configuration_.state_dir + "/log";
-  MR_TRY_VOID(make_directories(configuration_.state_dir, 0700));
+  MR_TRY_VOID(make_private_directory(configuration_.state_dir));
   if (options_.forget_state) MR_TRY_VOID(move_aside(directory));
   MR_TRY_VOID(make_directories(directory, 0700));
   MR_TRY(files_, RealFilesystem::open_directory(directory));
@@ -373,17 +367,21 @@ Result<void> ControllerProcess::build() {
 }
 
 Result<void> ControllerProcess::listen_clients() {
-  const std::size_t slash = configuration_.socket_path.rfind('/');
-  MR_TRY_VOID(make_directories(configuration_.socket_path.substr(0, slash), 0755));
+  const UserId slurm_user = settings().slurm_user;
+  raise_descriptor_limit();
+  sessions_.set_privileged([slurm_user](UserId uid) { return uid.value == 0 || uid == slurm_user; });
   MR_TRY(client_listener_,
-         Listener::on_unix(loop_, configuration_.socket_path, 0666, {}, [this](std::unique_ptr<FramedLink> link) {
-           FramedLink& raw = *link;
-           const auto& who = raw.peer().credentials;
-           if (!who) return;
-           const ClientId client = sessions_.accept(std::move(link), UserId{who->uid}, GroupId{who->gid});
-           raw.start(sessions_.handler(client));
-         }));
+         listen_for_clients(loop_, configuration_.socket_path, slurm_user.value, refused_,
+                            [this](std::unique_ptr<Link> link, std::uint32_t uid, std::uint32_t gid) {
+                              return &sessions_.handler(sessions_.accept(std::move(link), UserId{uid}, GroupId{gid}));
+                            }));
+  sweep_clients();
   return {};
+}
+
+void ControllerProcess::sweep_clients() {
+  sessions_.sweep();
+  loop_.after(seconds(60), [this] { sweep_clients(); });
 }
 
 // Users of auth/munge have no keys to carry to their nodes: where munged runs its word is taken for root's.
@@ -409,9 +407,11 @@ Result<void> ControllerProcess::listen_agents() {
                          std::string_view bytes) {
     auto it = relayed_.find({node, number});
     if (it == relayed_.end()) {
-      const ClientId client = sessions_.accept_relayed(uid, gid, [this, node, number](std::string reply) {
-        agents_->reply_relayed(node, number, std::move(reply));
-      });
+      auto path = std::make_unique<RelayedPath>(
+          [this, node, number](std::string reply) { agents_->reply_relayed(node, number, std::move(reply)); },
+          [this, node] { return agents_->unsent_to(node); },
+          [this, node](std::size_t bytes, Task then) { agents_->when_unsent_below(node, bytes, std::move(then)); });
+      const ClientId client = sessions_.accept_relayed(uid, gid, std::move(path));
       it = relayed_.emplace(std::pair{node, number}, client).first;
     }
     sessions_.relayed_message(it->second, bytes);
@@ -430,7 +430,7 @@ Result<void> ControllerProcess::listen_agents() {
   };
   agents_->serve(*controller_, controller_->epoch(), std::move(relay));
   Listener::Settings settings;
-  settings.refused = [this](std::string_view story) { log_file_.complain("refused: " + std::string{story}); };
+  settings.refused = [this](std::string_view story) { refused_.say_refused(story); };
   settings.limits.receive_max = reply_size_max;
   MR_TRY(agent_listener_, Listener::on_tls(
                               loop_, listen_address(configuration_), configuration_.controller_port,

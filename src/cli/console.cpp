@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/version.h"
@@ -26,9 +27,10 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-int print(std::string_view text) { return write_all(STDOUT_FILENO, text) ? 0 : 1; }
+int print(std::string_view text) { return write_all(STDOUT_FILENO, shown_lines(text)) ? 0 : 1; }
+int print_bytes(std::string_view bytes) { return write_all(STDOUT_FILENO, bytes) ? 0 : 1; }
 
-void say_plain(std::string_view text) { write_all(STDERR_FILENO, std::string{text} + '\n'); }
+void say_plain(std::string_view text) { write_all(STDERR_FILENO, shown_lines(text) + '\n'); }
 void say_error(const Command& command, std::string_view text) {
   say_plain(command.name + ": error: " + std::string{text});
 }

@@ -27,7 +27,10 @@ struct Command {
 };
 
 bool write_all(int fd, std::string_view text);
-int print(std::string_view text);  // to stdout; 0, or 1 when it could not be written
+// To stdout; 0, or 1 when it could not be written. What others chose (names, paths, comments) may be in it: nothing
+// that a terminal obeys gets through but ends of lines and tabs.
+int print(std::string_view text);
+int print_bytes(std::string_view bytes);  // the same as it is: what a user stored and asks back
 
 void say_error(const Command& command, std::string_view text);  // "sbatch: error: text"
 void say_info(const Command& command, std::string_view text);   // "sbatch: text", unless quiet

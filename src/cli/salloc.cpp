@@ -189,7 +189,7 @@ bool Allocation::wait_for_nodes() {
   say_info(command_, "Granted job allocation " + id());
   if (!wait_until_ready()) return false;
   const bool rings = all_.draft.bell.value_or(now_ms() - since_ms >= long_wait_ms);
-  if (rings && isatty(STDOUT_FILENO) == 1) print("\a");
+  if (rings && isatty(STDOUT_FILENO) == 1) print_bytes("\a");
   return true;
 }
 

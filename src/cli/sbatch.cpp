@@ -13,6 +13,7 @@
 #include "cli/submission.h"
 #include "cli/told_options.h"
 #include "client.pb.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -81,7 +82,7 @@ Result<Script> find_script(const Submission& first, const ClientSettings& settin
 
 // A number from 3 on is a descriptor somebody opened for us.
 Result<std::string> read_export_file(const std::string& name) {
-  constexpr std::uint64_t size_max = 16u << 20;
+  constexpr std::uint64_t size_max = environment_bytes_max;
   const auto number = parse_integer(name);
   const int fd = number && *number > STDERR_FILENO && *number < 65536 ? static_cast<int>(*number)
                                                                       : open(name.c_str(), O_RDONLY | O_CLOEXEC);
@@ -89,7 +90,7 @@ Result<std::string> read_export_file(const std::string& name) {
   auto text = read_script(fd, size_max);
   if (!number) close(fd);
   if (!text) return fail(Errc::refused, "Unable to read environment file " + name);
-  if (text->size() > size_max) return fail(Errc::refused, "environment file " + name + " has more than 16 MiB");
+  if (text->size() > size_max) return fail(Errc::refused, "environment file " + name + " has more than 6 MiB");
   return *std::move(text);
 }
 

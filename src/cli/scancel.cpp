@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
@@ -150,8 +151,8 @@ Result<void> choose_interactively(Session& session, ScancelDraft& draft) {
                         (f.account().empty() || f.account() == job.account()) &&
                         (f.state().empty() || f.state() == state_word(job)) && !is_ended(job);
     if (!passes) continue;
-    print("Cancel job_id=" + job_name_text(job, {}) + " name=" + job.name() + " partition=" + job.partition() +
-          " [y/n]? ");
+    print("Cancel job_id=" + job_name_text(job, {}) + " name=" + shown_text(job.name()) +
+          " partition=" + job.partition() + " [y/n]? ");
     char answer[64] = {};
     if (std::fgets(answer, sizeof answer, stdin) == nullptr || (answer[0] != 'y' && answer[0] != 'Y')) continue;
     wire::JobName* name = chosen.add_jobs();

@@ -187,7 +187,7 @@ int write_script(Scontrol& self, const Words& words) {
     return 1;
   }
   const std::string path = words.size() > 2 ? std::string{words[2]} : "slurm-" + std::string{words[1]} + ".sh";
-  if (path == "-") return print(reply->script().script());
+  if (path == "-") return print_bytes(reply->script().script());
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
   if (fd < 0 || !write_all(fd, reply->script().script())) {
     say_plain("failed to open file `" + path + "`: " + std::strerror(errno));

@@ -253,7 +253,7 @@ int act(const Command& command, const ScrontabDraft& draft, const std::vector<Te
   if (draft.remove) return install(command, session, owner, "", settings);
   if (draft.list) {
     const auto text = current_text(session, owner, notes);
-    if (text) return print(*text);
+    if (text) return print_bytes(*text);
     if (text.error().code != Errc::not_found) return say_refusal(command, session, text.error(), notes);
     say_plain(text.error().story);
     return 1;

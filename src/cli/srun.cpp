@@ -32,6 +32,7 @@
 #include "core/model/multi_prog.h"
 #include "mpi/pmix_library.h"
 #include "wire/random.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -100,12 +101,12 @@ std::optional<std::uint32_t> tasks_asked(const wire::JobDescription& job) {
 }
 
 Result<std::string> read_multi_prog(const std::string& path, std::optional<std::uint32_t> tasks) {
-  constexpr std::uintmax_t size_max = 4u << 20;
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return fail(Errc::refused, "Could not open multi_prog config file " + path + ": " + std::strerror(errno));
-  if (text.view().size() > size_max) return fail(Errc::refused, "configuration file " + path + " has more than 4 MiB");
+  if (text.view().size() > multi_prog_bytes_max)
+    return fail(Errc::refused, "configuration file " + path + " has more than 1 MiB");
   const auto programs = MultiProg::parse(text.view());
   const auto checked = programs && tasks ? programs->check(*tasks) : Result<void>{};
   if (!programs || !checked)

@@ -21,6 +21,7 @@
 #include "cli/render/text_forms.h"
 #include "core/model/front_variable.h"
 #include "core/model/preserved_variable.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -354,7 +355,7 @@ void describe_submitter(const Command& command, JobDraft& draft, const ClientSet
     job.set_work_dir(here);
   else if (job.work_dir()[0] != '/')
     job.set_work_dir(here + '/' + job.work_dir());
-  job.set_submit_line(command.submit_line);
+  job.set_submit_line(command.submit_line.substr(0, submit_line_bytes_max));  // only shown, never run
   job.set_submit_host(own_host_name());
   job.set_submit_sid(static_cast<std::uint32_t>(getsid(0)));
   const mode_t mask = umask(0);

@@ -1,4 +1,5 @@
 // src/cli/why.cpp - millrace why JOB: why it waits, what would help, when it starts; or what it waited for.
+#include "base/shown_text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/render/text_forms.h"
@@ -10,7 +11,7 @@ namespace {
 std::string told(const wire::Explanation& e) {
   std::string out = "Job " + e.job() + " is " + e.state() +
                     (e.reason().empty() || e.reason() == "None" ? "" : " (" + e.reason() + ")") + ".\n";
-  for (const std::string& sentence : e.words()) out += "  " + sentence + '\n';
+  for (const std::string& sentence : e.words()) out += "  " + shown_text(sentence) + '\n';
   if (e.state() == "waiting") {
     out += e.start_us() == 0 ? "  When it starts cannot be said.\n"
                              : "  Expected start: " + format_time(e.start_us(), "Unknown") +

@@ -54,6 +54,8 @@ void Session::disconnect() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
   reader_ = FrameReader(reply_size_max);
+  joiner_ = {};
+  reset_ = false;
 }
 
 Result<void> Session::try_connect(const std::string& path) {
@@ -84,6 +86,9 @@ void Session::tell(const char* what, std::uint64_t number, std::size_t bytes) co
 }
 
 Result<void> Session::connect() {
+  char byte = 0;
+  // The other side may have closed a connection on which nothing was asked for long.
+  if (fd_ >= 0 && recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) disconnect();
   if (fd_ >= 0) return {};
   const std::int64_t give_up = now_us() + options_.patience.value;
   for (;;) {
@@ -128,6 +133,8 @@ Result<bool> Session::fill(std::optional<std::int64_t> deadline_us) {
     }
     if (got == 0) return fail(Errc::outcome_unknown, receive_failure_text);
     if (errno == EINTR) continue;
+    // Said once by a peer that closed before it read all we sent; what it sent before lies behind it.
+    if (errno == ECONNRESET && !std::exchange(reset_, true)) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) return fail(Errc::outcome_unknown, receive_failure_text);
     if (!wait_ready(fd_, POLLIN, deadline_us)) return false;
   }
@@ -138,10 +145,12 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
     MR_TRY(const auto message, reader_.next());
     if (!message) return std::optional<wire::Reply>{};
     tell("reply to request", number_, message->size());
-    wire::Reply reply;
-    if (!reply.ParseFromArray(message->data(), static_cast<int>(message->size())))
-      return fail(Errc::corrupt, receive_failure_text);
-    if (reply.number() != number_) continue;  // an answer to a question we no longer ask
+    auto whole = joiner_.take(*message);
+    if (!whole) return fail(Errc::corrupt, receive_failure_text);
+    if (!*whole) continue;  // its parts follow
+    wire::Reply& reply = **whole;
+    // Without a number: we are turned away, whatever we ask.
+    if (reply.number() != number_ && !(reply.number() == 0 && reply.has_failure())) continue;
     if (reply.failure().code() != connect_failure_code) return std::optional{std::move(reply)};
     // A relay speaks for a controller it cannot reach, or lost while it was answering: as if the connection had broken
     // here.
@@ -158,6 +167,8 @@ Result<void> Session::send(wire::Request& request) {
   const std::string bytes = request.SerializeAsString();
   tell("request", number_, bytes.size());
   auto sent = send_all(frame(bytes), now_us() + options_.timeout.value);
+  refusal_.clear();
+  if (!sent && is_turned_away()) sent = {};  // next() gives its words
   if (!sent) disconnect();
   return sent;
 }
@@ -167,8 +178,28 @@ Result<wire::Reply> Session::call(wire::Request& request) {
   return next(options_.timeout);
 }
 
+// A daemon that turns us away says why before it closes, and may have closed before we asked.
+bool Session::is_turned_away() {
+  for (;;) {
+    auto parsed = parse_one();
+    if (parsed && *parsed) {
+      refusal_ = std::move(**parsed).SerializeAsString();
+      return true;
+    }
+    if (!parsed) return false;
+    const auto filled = fill(0);
+    if (!filled || !*filled) return false;
+  }
+}
+
 Result<wire::Reply> Session::next(std::optional<Duration> wait) {
   if (fd_ < 0) return fail(Errc::unavailable, receive_failure_text);
+  if (!refusal_.empty()) {
+    wire::Reply reply;
+    reply.ParseFromString(refusal_);
+    disconnect();
+    return reply;
+  }
   std::optional<std::int64_t> deadline;
   if (wait) deadline = now_us() + wait->value;
   for (;;) {

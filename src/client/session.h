@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "base/result.h"
 #include "wire/frame.h"
+#include "wire/reply_parts.h"
 
 namespace millrace::wire {
 class Reply;
@@ -66,11 +67,15 @@ class Session {
   Result<void> send_all(const std::string& bytes, std::int64_t deadline_us);
   Result<bool> fill(std::optional<std::int64_t> deadline_us);  // false: time is over
   Result<std::optional<wire::Reply>> parse_one();
+  bool is_turned_away();
 
   SessionOptions options_;
   FrameReader reader_;
+  ReplyJoiner joiner_;
   int fd_ = -1;
   std::uint64_t number_ = 0;
+  bool reset_ = false;
+  std::string refusal_;  // an encoded reply of one that turned us away
   std::string trouble_;
 };
 

@@ -1,12 +1,18 @@
 // src/controller/commands.h - one request of a person that changes something: decided, made durable, answered.
 #pragma once
 
+#include <memory>
+
 #include "controller/controller.h"
 #include "controller/rights.h"
 #include "core/admission/job_selection.h"
 #include "core/model/account_change.h"
 
 namespace millrace {
+
+// What Slurm says when the disk of the controller is full.
+constexpr std::uint32_t no_room_code = 2019;
+constexpr const char* no_room_text = "I/O error writing script/environment to file";
 
 class Commands final {
  public:
@@ -18,16 +24,21 @@ class Commands final {
   void handle();
 
  private:
-  using Decide = std::function<Decision(const State&, const SelectedJob&)>;
+  // May be called later, in another turn of the loop: it keeps what it needs by value and takes the rest from `self`.
+  using Decide = std::function<Decision(const Commands& self, const State&, const SelectedJob&)>;
+  struct ChangeRun;
 
   void dispatch();
   void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
   void submit(const wire::SubmitJob& ask);
   void try_submission(std::vector<Event> events, wire::Reply out);
+  void each_live_job(const std::function<void(const Job&)>& look) const;
   void cancel(const wire::CancelJobs& ask);
   void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names);
-  void change_jobs(const std::vector<JobName>& names, const Decide& decide, bool skip_refused = false);
+  void change_jobs(std::vector<JobName> names, Decide decide);
+  static void go_on(Controller& controller, const std::shared_ptr<ChangeRun>& run);
   void update_job(const wire::UpdateJob& ask);
+  bool refuses_longer_comment(const wire::UpdateJob& ask);
   void update_node(const wire::UpdateNode& ask);
   void create_nodes(const wire::CreateNodes& ask);
   void delete_nodes(const wire::DeleteNodes& ask);
@@ -37,6 +48,10 @@ class Commands final {
   void issue_token(const wire::IssueToken& ask);  // token_command.cpp
   void set_logging(const wire::SetLogging& ask);  // logging_command.cpp
   void commit_and_answer(Decision decision);
+  // The facts of this request happen, if the log has room for them and for `payload_bytes`; else it is refused.
+  [[nodiscard]] bool happen(std::vector<Event> events, std::uint64_t payload_bytes = 0);
+  bool refuses_for_room(const std::vector<Event>& events, std::uint64_t payload_bytes);  // true: it has been told
+  [[nodiscard]] bool commit(std::vector<Event> events);  // false: they would break a law, and it has been told
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);
   void suspend(const wire::SuspendJobs& ask);
@@ -69,7 +84,6 @@ class Commands final {
   wire::Reply reply() const;
   void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }
   void answer_when_durable(wire::Reply reply);
-  bool happen(std::vector<Event> events);  // false: it would break a law, and the client was told
   void refuse_with(const Refusal& refusal);
   void refuse_with(std::uint32_t code, const std::string& text, const std::string& note = {});
 

@@ -6,6 +6,11 @@
 #include "wire/event_codec.h"
 
 namespace millrace {
+namespace {
+
+constexpr std::uint64_t much_room = 64u << 20;  // more than the facts of any request take
+
+}  // namespace
 
 PayloadId payload_id(std::string_view bytes) {
   const std::string digest = sha256(bytes);
@@ -82,6 +87,13 @@ void Commit::note(const Event& event, TouchedRecords& touched) {
       event);
 }
 
+bool Commit::has_room(const std::vector<Event>& events, std::uint64_t payload_bytes) const {
+  std::uint64_t bytes = batch_bytes_ + payload_bytes;
+  if (log_.room(bytes + much_room) == Room::enough) return true;  // the usual case, without looking closer
+  for (const Event& event : events) bytes += encode_event(event).size();
+  return log_.room(bytes) == Room::enough;
+}
+
 bool Commit::happen(std::vector<Event> events, Answer answer) {
   TouchedRecords touched;
   const std::size_t before = batch_.events.size();
@@ -93,6 +105,7 @@ bool Commit::happen(std::vector<Event> events, Answer answer) {
     if (fact_log_) fact_log_->happened(decided_, event);
     note(event, touched);
     batch_.events.push_back(encode_event(event));
+    batch_bytes_ += batch_.events.back().size();
   }
   if (const auto law = broken_law_near(decided_, touched)) {
     take_back(before);
@@ -123,6 +136,7 @@ PayloadId Commit::add_payload(std::string bytes) {
   if (log_.has_payload(id)) return id;
   for (const auto& [known, data] : batch_.payloads)
     if (known == id) return id;
+  batch_bytes_ += bytes.size();
   batch_.payloads.emplace_back(id, std::move(bytes));
   return id;
 }
@@ -138,6 +152,7 @@ void Commit::flush() {
   flush_posted_ = false;
   Batch batch = std::exchange(batch_, {});
   flushed_ = decided_;
+  batch_bytes_ = 0;
   log_.append(std::move(batch), [this, snapshot = decided_, changes = std::exchange(changes_, {}),
                                  answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
     if (!index) return hooks_.fatal(index.error());

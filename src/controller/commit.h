@@ -43,6 +43,9 @@ class Commit final {
   const State& decided() const { return decided_; }  // what the next decision sees; never shown to anyone
   const State& durable() const { return durable_; }  // what queries, planner, intents and answers see
 
+  // Whether the log has room for what these facts and `payload_bytes` of new payloads will really take, besides what is
+  // on its way. Every request of a person asks this first; ends, cancels and what nodes report live on the reserve.
+  bool has_room(const std::vector<Event>& events, std::uint64_t payload_bytes = 0) const;
   // Facts of one decision. `answer` runs when they are durable. False: they break a law and do not happen.
   bool happen(std::vector<Event> events, Answer answer = {});
   // Whether a decision was taken back in this run; whoever tries again by itself does it slowly then.
@@ -66,6 +69,7 @@ class Commit final {
   State decided_, durable_;
   State flushed_;  // what was decided when the present batch began
   Batch batch_;
+  std::uint64_t batch_bytes_ = 0;
   Changes changes_;
   std::vector<Answer> answers_;
   bool flush_posted_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/hostlist.h"
 #include "controller/accounted.h"
@@ -14,6 +15,7 @@ namespace millrace {
 namespace {
 
 constexpr int rows_per_reply = 4000;
+constexpr std::size_t bytes_per_reply = 400u << 10;  // whatever a row holds
 
 wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   wire::Reply out;
@@ -38,6 +40,8 @@ struct JobWalk final : RowWalk {
   std::optional<std::vector<JobKey>> listed;
   std::size_t next_listed = 0;
   int rows = 0;  // of the reply that is being made; a step is one too
+  std::size_t bytes = 0;
+  bool full() const { return rows >= rows_per_reply || bytes >= bytes_per_reply; }
 
   bool advance(std::string& encoded) override {
     if (!priorities) {
@@ -46,6 +50,7 @@ struct JobWalk final : RowWalk {
     }
     wire::Reply reply = jobs_reply(view, 0);
     rows = 0;
+    bytes = 0;
     if (kept_from) kept_rows(reply);
     const bool more = kept_from || (listed ? listed_rows(reply) : all_rows(reply));
     reply.set_more(more);
@@ -71,20 +76,20 @@ struct JobWalk final : RowWalk {
     }
   }
   bool listed_rows(wire::Reply& reply) {
-    for (; next_listed < listed->size() && rows < rows_per_reply; ++next_listed) {
+    for (; next_listed < listed->size() && !full(); ++next_listed) {
       const Job& job = view.state.job((*listed)[next_listed]);
-      if (!hidden.hides(job)) show_job(view, *priorities, job, ask.brief(), *add_row(reply));
+      if (!hidden.hides(job)) show(job, reply);
     }
     return next_listed < listed->size();
   }
   bool all_rows(wire::Reply& reply) {
     auto it = view.state.jobs.lower_bound(from);
-    for (; it != view.state.jobs.end() && rows < rows_per_reply; ++it) {
+    for (; it != view.state.jobs.end() && !full(); ++it) {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
       if ((ask.has_uid() && job.spec->owner->uid.value != ask.uid()) || hidden.hides(job)) continue;
       if (!ask.accounting())
-        show_job(view, *priorities, job, ask.brief(), *add_row(reply));
+        show(job, reply);
       else if (is_asked(view.state, ask, job))
         accounted(job, nullptr, reply);
     }
@@ -97,14 +102,20 @@ struct JobWalk final : RowWalk {
     ++rows;
     return reply.mutable_jobs()->add_jobs();
   }
+  void show(const Job& job, wire::Reply& reply) {
+    wire::JobView* row = add_row(reply);
+    show_job(view, *priorities, job, ask.brief(), *row);
+    bytes += row->ByteSizeLong();
+  }
   void accounted(const Job& job, const KeptJob* kept, wire::Reply& reply) {
     wire::JobView* row = add_row(reply);
     show_accounted(view, *priorities, job, kept, *row);
     rows += row->accounted().steps_size();
+    bytes += row->ByteSizeLong();
   }
   void kept_rows(wire::Reply& reply) {
     auto it = view.state.kept.lower_bound(*kept_from);
-    for (; it != view.state.kept.end() && rows < rows_per_reply; ++it)
+    for (; it != view.state.kept.end() && !full(); ++it)
       if (is_asked(view.state, ask, (*it).first, *(*it).second, view.now))
         accounted(*(*it).second->job, (*it).second.get(), reply);
     if (it == view.state.kept.end())
@@ -270,16 +281,17 @@ void Queries::jobs(wire::QueryJobs ask, HiddenPartitions hidden) {
   }
   const State& state = c_.commit_.durable();
   const auto begin = [&c = c_, ask, hidden] { return std::make_unique<JobWalk>(c.read_view(), ask, hidden); };
-  if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200)
-    return c_.clients_.reply_encoded(asker_.client, whole_answer(*begin()));
+  if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200) return answer_at_once(*begin());
   ask_long(begin, hidden.any());
 }
 
 // What needs no worker.
-std::string Queries::whole_answer(RowWalk& walk) const {
-  std::string bytes;
-  walk.advance(bytes);
-  return reply().SerializeAsString() + bytes;
+void Queries::answer_at_once(RowWalk& walk) const {
+  for (bool more = true; more;) {
+    std::string bytes;
+    more = walk.advance(bytes);
+    c_.clients_.reply_encoded(asker_.client, reply().SerializeAsString() + bytes);
+  }
 }
 
 void Queries::ask_long(LongAnswers::Begin begin, bool for_asker_only) {
@@ -306,7 +318,9 @@ void Queries::nodes(const wire::QueryNodes& ask) {
     for (const auto& [index, node] : snapshot.state.nodes)
       if (node->configured && !hidden(*node)) show_node(snapshot, index, *node, *nodes.add_nodes());
   } else if (const auto names = expand_hostlist(ask.nodes()); names) {
+    std::set<std::string_view> shown;  // each once, however often it is named
     for (const std::string& name : *names) {
+      if (!shown.insert(name).second) continue;
       const auto it = c_.node_by_name_.find(name);
       const auto* node = it == c_.node_by_name_.end() ? nullptr : snapshot.state.nodes.find(it->second);
       if (node)
@@ -345,9 +359,9 @@ void Queries::script(const wire::GetScript& ask) {
   const KeptJob* kept = job ? nullptr : newest_kept(state, JobId{ask.job_id()});
   if (kept) job = kept->job.get();
   if (!job) return refuse(RefusalCode::invalid_job_id);
-  // Scripts and environments hold secrets: coordinators manage jobs and do not read them.
+  // Its owner and those who run the cluster; a coordinator of its account may end it, and reads no secrets in it.
   const Actor actor = c_.actor_of(asker_, true);
-  if (!actor.is_admin && job->spec->owner->uid != asker_.uid) return refuse(RefusalCode::access_denied);
+  if (!actor.is_admin && job->spec->owner->uid != actor.uid) return refuse(RefusalCode::access_denied);
   const Digest script = job->spec->script, environment = ask.with_environment() ? job->spec->environment : Digest{};
   const auto wanted = [](const Digest& digest) { return digest != Digest{}; };
   if (!wanted(script) && !wanted(environment)) return refuse(RefusalCode::script_missing);

@@ -30,7 +30,7 @@ class Queries final {
   void priorities();
   void transactions();
   wire::Reply reply() const;
-  std::string whole_answer(RowWalk& walk) const;
+  void answer_at_once(RowWalk& walk) const;
   // Of rows that may be very many. `for_asker_only`: another who asks the same gets another answer.
   void ask_long(LongAnswers::Begin begin, bool for_asker_only = false);
   // With what the asker does not see unless he asks for it, where that is wanted.

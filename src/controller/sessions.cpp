@@ -1,7 +1,14 @@
 // src/controller/sessions.cpp - see sessions.h.
 #include "controller/sessions.h"
 
+#include <deque>
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "wire/frame.h"
+#include "wire/reply_parts.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 
@@ -9,59 +16,119 @@ constexpr std::size_t almost_read = 256u << 10;  // so little unsent keeps a cli
 
 class Sessions::Session final : public LinkHandler {
  public:
-  Session(Sessions& sessions, Asker asker) : sessions_(sessions), asker_(asker) {}
+  Session(Sessions& sessions, Asker asker, std::unique_ptr<Link> link, bool relayed)
+      : sessions_(sessions), asker_(asker), link_(std::move(link)), relayed_(relayed) {}
+  ~Session() override {
+    for (const ReplyCutter& reply : outgoing_) count_unread(-static_cast<std::ptrdiff_t>(reply.left()));
+  }
   void message(std::string_view bytes) override { sessions_.received(asker_.client, bytes); }
   void closed(std::string_view) override { sessions_.left(asker_.client); }
+
+  // Answers leave as fast as the client reads: what it has not read waits here, once, and not in its link as well.
+  void answer(std::string reply) {
+    const ReplyHead head = head_of_reply(reply);
+    if (!head.more) unanswered_.erase(head.number);
+    outgoing_.emplace_back(std::move(reply));
+    count_unread(static_cast<std::ptrdiff_t>(outgoing_.back().left()));
+    send_on();
+  }
+  void when_read(Task then) {
+    wish_ = std::move(then);
+    send_on();
+  }
+  bool is_idle() const { return unanswered_.empty() && outgoing_.empty() && !relayed_; }
 
   Sessions& sessions_;
   Asker asker_;
   std::unique_ptr<Link> link_;
-  std::move_only_function<void(std::string)> send_;
+  std::set<std::uint64_t> unanswered_;  // numbers of requests whose last reply has not been made
+  int idle_sweeps_ = 0;
+
+ private:
+  void send_on() {
+    const Sessions& sessions = sessions_;
+    const ClientId client = asker_.client;
+    while (!outgoing_.empty()) {
+      if (link_->unsent() >= almost_read) return wait_for_reader();
+      const std::size_t before = outgoing_.front().left();
+      std::string bytes = outgoing_.front().next();
+      count_unread(static_cast<std::ptrdiff_t>(outgoing_.front().left()) - static_cast<std::ptrdiff_t>(before));
+      if (outgoing_.front().done()) outgoing_.pop_front();
+      link_->send(std::move(bytes));
+      if (!sessions.sessions_.contains(client)) return;  // its relay turned out to be gone, and this session with it
+    }
+    if (!wish_) return;
+    if (link_->unsent() >= almost_read) return wait_for_reader();
+    if (Task then = std::exchange(wish_, nullptr)) then();
+  }
+  void wait_for_reader() {
+    // By number: the session may have ended when this runs.
+    link_->when_unsent_below(almost_read, [&sessions = sessions_, client = asker_.client] {
+      if (const auto it = sessions.sessions_.find(client); it != sessions.sessions_.end()) it->second->send_on();
+    });
+  }
+  void count_unread(std::ptrdiff_t change) {
+    const auto it = sessions_.unread_.try_emplace(asker_.uid, 0).first;
+    it->second += static_cast<std::size_t>(change);
+    if (it->second == 0) sessions_.unread_.erase(it);
+  }
+
+  const bool relayed_;
+  std::deque<ReplyCutter> outgoing_;
+  Task wish_;  // when everything is read
 };
 
-Sessions::Sessions() = default;
+Sessions::Sessions(SessionLimits limits) : limits_(limits) {}
 Sessions::~Sessions() = default;
 
 ClientId Sessions::accept(std::unique_ptr<Link> link, UserId uid, GroupId gid) {
   const ClientId client = next_++;
-  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid});
-  session->link_ = std::move(link);
-  sessions_.emplace(client, std::move(session));
+  sessions_.emplace(client, std::make_unique<Session>(*this, Asker{client, uid, gid}, std::move(link), false));
   return client;
 }
 
 LinkHandler& Sessions::handler(ClientId client) { return *sessions_.at(client); }
 
-ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::move_only_function<void(std::string)> send) {
+ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path) {
   const ClientId client = next_++;
-  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid});
-  session->send_ = std::move(send);
-  sessions_.emplace(client, std::move(session));
+  sessions_.emplace(client, std::make_unique<Session>(*this, Asker{client, uid, gid}, std::move(path), true));
   return client;
+}
+
+ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::move_only_function<void(std::string)> send) {
+  return accept_relayed(uid, gid, std::make_unique<RelayedPath>(std::move(send)));
 }
 
 void Sessions::relayed_message(ClientId client, std::string_view bytes) { received(client, bytes); }
 void Sessions::relayed_closed(ClientId client) { left(client); }
 
+void Sessions::refuse(ClientId client, std::uint64_t number, std::uint32_t code, const char* text, std::string note) {
+  wire::Reply out;
+  out.set_number(number);
+  out.mutable_failure()->set_code(code);
+  out.mutable_failure()->set_text(text);
+  if (!note.empty()) out.mutable_failure()->add_notes(std::move(note));
+  reply(client, out);
+}
+
 void Sessions::received(ClientId client, std::string_view bytes) {
   const auto it = sessions_.find(client);
   if (it == sessions_.end() || !controller_) return;
+  it->second->idle_sweeps_ = 0;
+  // Before it is read: lists that are too long never become objects.
+  if (auto problem = over_limit(bytes))
+    return refuse(client, number_of_request(bytes), too_long_code, too_long_text, *std::move(problem));
   wire::Request request;
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    wire::Reply out;
-    out.mutable_failure()->set_code(1802);
-    out.mutable_failure()->set_text("Unable to contact slurm controller (receive failure)");
-    out.mutable_failure()->add_notes("the request could not be read");
-    reply(client, out);
+    refuse(client, 0, 1802, "Unable to contact slurm controller (receive failure)", "the request could not be read");
     return left(client);
   }
-  if (request.protocol() != protocol_version) {
-    wire::Reply out;
-    out.set_number(request.number());
-    out.mutable_failure()->set_code(1005);
-    out.mutable_failure()->set_text("Incompatible versions of client and server code");
-    return reply(client, out);
-  }
+  if (request.protocol() != protocol_version)
+    return refuse(client, request.number(), 1005, "Incompatible versions of client and server code", {});
+  if (it->second->unanswered_.size() >= limits_.unanswered_max)
+    return refuse(client, request.number(), 2037, "Requested operation is presently disabled",
+                  "too many unanswered requests on one connection (" + std::to_string(limits_.unanswered_max) + ")");
+  it->second->unanswered_.insert(request.number());
   const Asker asker = it->second->asker_;  // a copy: handling may end the session
   controller_->request(asker, request);
 }
@@ -75,25 +142,38 @@ void Sessions::left(ClientId client) {
   if (controller_) controller_->client_left(client);
 }
 
+void Sessions::sweep() {
+  std::vector<ClientId> idle;
+  for (auto& [client, session] : sessions_) {
+    session->idle_sweeps_ = session->is_idle() ? session->idle_sweeps_ + 1 : 0;
+    if (session->idle_sweeps_ > limits_.idle_sweeps_max) idle.push_back(client);
+  }
+  for (const ClientId client : idle) left(client);
+}
+
 void Sessions::reply(ClientId client, const wire::Reply& reply) { reply_encoded(client, reply.SerializeAsString()); }
 
 void Sessions::reply_encoded(ClientId client, std::string reply) {
   const auto it = sessions_.find(client);
   if (it == sessions_.end()) return;
-  if (it->second->link_)
-    it->second->link_->send(std::move(reply));
-  else
-    it->second->send_(std::move(reply));
+  const Asker& asker = it->second->asker_;
+  // The first answer that waits may be of any size. What comes on top of it is bounded, over all of a user's clients.
+  const auto unread = unread_.find(asker.uid);
+  if (unread != unread_.end() && reply.size() > 4096 &&
+      unread->second + reply.size() > limits_.unread_bytes_per_user_max && !is_privileged_(asker.uid)) {
+    wire::Reply instead;
+    instead.set_number(head_of_reply(reply).number);
+    instead.mutable_failure()->set_code(2037);
+    instead.mutable_failure()->set_text("answers of " + std::to_string(unread->second) +
+                                        " bytes to this user have not been read; read them, or close connections");
+    reply = instead.SerializeAsString();
+  }
+  it->second->answer(std::move(reply));
 }
 
-// How fast a relayed client reads is between it and its relay.
 void Sessions::when_read(ClientId client, Task then) {
   const auto it = sessions_.find(client);
-  if (it == sessions_.end()) return;
-  if (it->second->link_)
-    it->second->link_->when_unsent_below(almost_read, std::move(then));
-  else
-    then();
+  if (it != sessions_.end()) it->second->when_read(std::move(then));
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // src/controller/sessions.h - the clients of this moment: bytes from their links become requests, replies go back.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -9,20 +10,34 @@
 
 namespace millrace {
 
+// What one user's clients may leave lying here. A connection that asks nothing is closed after a while; one that waits
+// for an answer, perhaps for days, is not.
+struct SessionLimits {
+  std::size_t unread_bytes_per_user_max = 256u << 20;  // of answers that are made and not read
+  std::size_t unanswered_max = 256;                    // requests of one connection
+  int idle_sweeps_max = 10;                            // see sweep()
+};
+
 class Sessions final : public Clients {
  public:
-  Sessions();
+  explicit Sessions(SessionLimits limits = {});
   ~Sessions() override;
   // Set before the first client comes; the controller needs its Clients first.
   void serve(Controller& controller) { controller_ = &controller; }
+  // For whom the limits of users do not hold.
+  void set_privileged(std::function<bool(UserId)> is_privileged) { is_privileged_ = std::move(is_privileged); }
 
   // A client on a local socket. `start` hands the link its handler.
   ClientId accept(std::unique_ptr<Link> link, UserId uid, GroupId gid);
   LinkHandler& handler(ClientId client);
-  // A client of a relay: its bytes come inside an agent's session, answers leave through `send`.
+  // A client of a relay: its bytes come inside an agent's session, answers leave through `path`, or through `send`.
+  ClientId accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path);
   ClientId accept_relayed(UserId uid, GroupId gid, std::move_only_function<void(std::string)> send);
   void relayed_message(ClientId client, std::string_view bytes);
   void relayed_closed(ClientId client);
+  // Once a minute: closes local connections that have asked nothing for a while and wait for nothing.
+  void sweep();
+  std::size_t connections() const { return sessions_.size(); }
 
   void reply(ClientId client, const wire::Reply& reply) override;
   void reply_encoded(ClientId client, std::string reply) override;
@@ -32,10 +47,38 @@ class Sessions final : public Clients {
   class Session;
   void received(ClientId client, std::string_view bytes);
   void left(ClientId client);
+  void refuse(ClientId client, std::uint64_t number, std::uint32_t code, const char* text, std::string note);
 
+  const SessionLimits limits_;
   Controller* controller_ = nullptr;
+  std::function<bool(UserId)> is_privileged_ = [](UserId uid) { return uid.value == 0; };
+  std::map<UserId, std::size_t> unread_;  // bytes, of users who have some
   std::map<ClientId, std::unique_ptr<Session>> sessions_;
   ClientId next_ = 1;
+};
+
+// The way to a relayed client.
+class RelayedPath final : public Link {
+ public:
+  using Send = std::move_only_function<void(std::string)>;
+  using Unsent = std::function<std::size_t()>;
+  using WhenBelow = std::function<void(std::size_t, Task)>;
+  explicit RelayedPath(Send send, Unsent unsent = {}, WhenBelow when_below = {})
+      : send_(std::move(send)), unsent_(std::move(unsent)), when_below_(std::move(when_below)) {}
+  void send(std::string bytes) override { send_(std::move(bytes)); }
+  void close() override {}
+  std::size_t unsent() const override { return unsent_ ? unsent_() : 0; }
+  void when_unsent_below(std::size_t bytes, Task then) override {
+    if (when_below_)
+      when_below_(bytes, std::move(then));
+    else
+      then();
+  }
+
+ private:
+  Send send_;
+  Unsent unsent_;
+  WhenBelow when_below_;
 };
 
 }  // namespace millrace

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t triggers_max = 1000;
 constexpr std::size_t triggers_of_user_max = 100;
-constexpr int entries_max = 500;
 constexpr Duration trigger_limit = seconds(300);
 
 constexpr const char* no_crontabs = "scrontab is disabled on this cluster; ScronParameters=enable would allow it";
@@ -23,17 +22,8 @@ constexpr const char* no_crontabs = "scrontab is disabled on this cluster; Scron
 void Commands::set_crontab(const wire::SetCrontab& ask) {
   if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
-  if (ask.entries_size() > entries_max)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "a crontab has at most " + std::to_string(entries_max) + " entries");
   if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); }))
     return;
-  std::uint64_t bytes = ask.text().size();
-  for (const wire::CronEntry& entry : ask.entries())
-    bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
-  if (c_.log_.room(bytes) != Room::enough)
-    return refuse_with(2019, "I/O error writing script/environment to file",
-                       "the controller's disk has no room for new jobs; try again later");
   const bool for_another = uid != asker_.uid && !ask.entries().empty();
   if (for_another &&
       std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
@@ -60,6 +50,10 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     auto decision = decide_crontab(c.commit_.decided(), uid, ask.text(), std::move(lines),
                                    {uid, self.actor_.is_admin && uid == asker.uid}, c.loop_.now());
     if (!decision) return self.refuse_with(decision.error());
+    std::uint64_t payloads = 0;
+    for (const wire::CronEntry& entry : ask.entries())
+      payloads += entry.job().script().size() + entry.job().environment().size();
+    if (self.refuses_for_room({*decision}, payloads)) return;
     for (const wire::CronEntry& entry : ask.entries()) {
       c.payloads_.remember(c.commit_.add_payload(entry.job().script()), entry.job().script());
       if (!entry.job().environment().empty())
@@ -68,7 +62,7 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     wire::Reply out = self.reply();
     for (const JobSubmitted& job : decision->submitted) out.mutable_crontab()->add_job_ids(job.id.value);
     out.mutable_crontab()->set_known(!ask.text().empty());
-    if (!self.happen({*std::move(decision)})) return;
+    if (!self.commit({*std::move(decision)})) return;
     self.answer_when_durable(std::move(out));
   });
 }

@@ -54,11 +54,6 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
 }
 
 void Commands::submit(const wire::SubmitJob& ask) {
-  const std::uint64_t bytes = ask.script().size() + ask.environment().size() +
-                              8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
-  if (c_.log_.room(bytes) != Room::enough)
-    return refuse_with(2019, "I/O error writing script/environment to file",
-                       "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
   // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
   if (refuses_words(ask)) return;
@@ -92,9 +87,10 @@ void Commands::submit(const wire::SubmitJob& ask) {
       return;
     }
     if (!decision->events.empty()) {
+      if (self.refuses_for_room(decision->events, ask.script().size() + ask.environment().size())) return;
       if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
       if (!ask.environment().empty()) c.payloads_.remember(c.commit_.add_payload(ask.environment()), ask.environment());
-      if (!self.happen(std::move(decision->events))) return;
+      if (!self.commit(std::move(decision->events))) return;
       if (const Job* job = c.commit_.decided().find_job(decision->id))
         c.absent_clients_.expect(c.commit_.decided(), job->key, c.loop_.now());
     }

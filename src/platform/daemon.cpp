@@ -153,6 +153,15 @@ Result<void> make_directories(const std::string& path, unsigned mode) {
   }
 }
 
+Result<void> make_private_directory(const std::string& path) {
+  if (const auto made = make_directories(path, 0700); !made) return made;
+  struct stat entry{};
+  if (stat(path.c_str(), &entry) != 0) return failed("directory " + path);
+  if ((entry.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return fail(Errc::refused,
+              "directory " + path + " can be written by other users: `chmod go-w " + path + "` would do it");
+}
+
 std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);

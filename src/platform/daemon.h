@@ -54,6 +54,8 @@ Result<void> set_niceness(const std::string& value);  // as given on a command l
 
 // mkdir -p; existing directories are left as they are.
 Result<void> make_directories(const std::string& path, unsigned mode);
+// Refuses one that others may write to: whoever can, can put another log there.
+Result<void> make_private_directory(const std::string& path);
 std::string host_name();
 
 }  // namespace millrace

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/shown_text.h"
+
 namespace millrace {
 namespace {
 
@@ -110,7 +112,9 @@ void DaemonLog::set_syslog(const char* name, std::optional<LogLevel> level) {
   set_level(file_level_);
 }
 
-void DaemonLog::write(LogLevel level, std::string_view prefix, std::string_view text) {
+void DaemonLog::write(LogLevel level, std::string_view prefix, std::string_view told) {
+  // One line is one line, whatever names of users and peers are in it.
+  const std::string text = shown_text(told);
   if (syslog_level_ && level <= *syslog_level_)
     syslog(syslog_priority(level), "%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
            static_cast<int>(text.size()), text.data());

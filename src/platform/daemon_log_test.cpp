@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -79,6 +80,15 @@ TEST_F(LogFile, Has_lines_up_to_its_level_and_goes_on_in_a_new_file) {
   log.complain("wrong");
   EXPECT_TRUE(std::regex_match(read("/log"), std::regex("\\[[0-9T:.-]+\\] error: wrong\n"))) << read("/log");
   EXPECT_EQ(read("/old").find("wrong"), std::string::npos);
+}
+
+TEST_F(LogFile, No_name_in_a_line_makes_another_line) {
+  DaemonLog log;
+  ASSERT_TRUE(log.open(folder_ + "/log"));
+  log.say("job evil\n[2026-11-18T00:00:00.000] root did it\x1b[1A: ended");
+  const std::string text = read("/log");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_NE(text.find("job evil\\n[2026-11-18T00:00:00.000] root did it\\x1b[1A: ended\n"), std::string::npos) << text;
 }
 
 }  // namespace

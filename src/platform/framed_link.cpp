@@ -33,14 +33,19 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   Phase phase = Phase::waiting;
   Descriptor socket;
   std::optional<DescriptorWatch> watch;  // after the socket: ends before it
-  std::shared_ptr<void> slot;
+  std::shared_ptr<LinkPlace> place;
   LinkHandler* handler = nullptr;
   Task established;
   std::vector<SocketAddress> addresses;  // not tried yet
   std::string last_problem;
-  Loop::TimerId guard = 0;
-  std::string plain;  // frames the filter has not taken yet
-  std::string out;    // bytes for the socket, from out_begin on
+  Loop::TimerId guard = 0;          // of the opening, the first message and the farewell
+  Loop::TimerId message_guard = 0;  // of a message that has begun
+  Loop::TimerId write_guard = 0;    // while the peer takes nothing
+  bool progress = false;            // since write_guard was set
+  bool backlog = false;             // messages that are here get their turn
+  bool reading_held = false;        // until the peer has read
+  std::string plain;                // frames the filter has not taken yet
+  std::string out;                  // bytes for the socket, from out_begin on
   std::size_t out_begin = 0;
   std::size_t undelivered = 0;  // bytes of a message that has begun and not ended
   std::size_t wished_below = 0;
@@ -66,12 +71,12 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
 
   void shut() {
     phase = Phase::closed;
-    loop.cancel(std::exchange(guard, 0));
+    for (Loop::TimerId* timer : {&guard, &message_guard, &write_guard}) loop.cancel(std::exchange(*timer, 0));
     watch.reset();
     socket.reset();
-    slot.reset();
-    plain.clear();
-    out.clear();
+    place.reset();
+    std::string{}.swap(plain);
+    std::string{}.swap(out);
     out_begin = 0;
     wish = nullptr;
   }
@@ -144,7 +149,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   void readable() {
     const auto self = shared_from_this();
     static thread_local std::array<char, read_size> buffer;
-    for (int turn = 0; turn < reads_per_turn && phase == Phase::open; ++turn) {
+    for (int turn = 0; turn < reads_per_turn && phase == Phase::open && !backlog; ++turn) {
       const ssize_t count = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
       if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
       if (count < 0 && errno == EINTR) continue;
@@ -153,7 +158,13 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
       take({buffer.data(), static_cast<std::size_t>(count)});
       if (static_cast<std::size_t>(count) < buffer.size()) break;
     }
-    if (phase == Phase::open) watch->want_readable();
+    read_on();
+  }
+
+  void read_on() {
+    if (phase != Phase::open || backlog) return;
+    reading_held = unsent() >= limits.read_while_unsent_below;
+    if (!reading_held) watch->want_readable();
   }
 
   void take(std::string_view bytes) {
@@ -175,14 +186,50 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   void deliver(std::string_view bytes) {
     reader.feed(bytes);
     undelivered += bytes.size();
-    while (phase == Phase::open) {
-      const auto message = reader.next();
-      if (!message) return end(message.error().story);
-      if (!*message) return;
-      undelivered -= frame_header_size + (*message)->size();
-      if (!std::exchange(heard, true)) loop.cancel(std::exchange(guard, 0));
-      if (handler) handler->message(**message);
-    }
+    if (!backlog) deliver_one();
+    if (phase == Phase::open && !account()) end_full();
+  }
+
+  // One message a turn of the loop: a peer that has sent many does not keep others waiting.
+  void deliver_one() {
+    const auto self = shared_from_this();
+    const auto message = reader.next();
+    if (!message) return end(message.error().story);
+    if (!*message) return guard_message();
+    undelivered -= frame_header_size + (*message)->size();
+    if (!std::exchange(heard, true)) loop.cancel(std::exchange(guard, 0));
+    loop.cancel(std::exchange(message_guard, 0));
+    if (handler) handler->message(**message);
+    if (phase != Phase::open) return;
+    reader.forget_taken();
+    if (undelivered == 0) return;
+    backlog = true;
+    loop.post([weak = weak_from_this()] {
+      const auto inner = weak.lock();
+      if (!inner || inner->phase != Phase::open) return;
+      inner->backlog = false;
+      inner->deliver_one();
+      (void)inner->account();
+      inner->read_on();
+    });
+  }
+
+  void guard_message() {
+    if (undelivered == 0 || message_guard != 0 || !heard) return;  // the first one has a guard of its own
+    message_guard = loop.after(limits.message_time_max, [weak = weak_from_this()] {
+      const auto inner = weak.lock();
+      if (!inner) return;
+      inner->message_guard = 0;
+      inner->end("a message began and did not end within its time");
+    });
+  }
+
+  bool account() { return !place || place->holds(reader.buffered() + unsent()); }
+  // Its peer is told why, unless that would come in the middle of something else.
+  void end_full() {
+    const std::string word = !filter && unsent() == 0 ? place->last_word() : std::string{};
+    if (!word.empty()) (void)::send(socket.get(), frame(word).data(), frame_header_size + word.size(), MSG_NOSIGNAL);
+    end("too many bytes of this user wait");
   }
 
   // --- writing ---------------------------------------------------------------------------------------------------
@@ -198,6 +245,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
       buffer = frame(message);
     else
       buffer += frame(message);
+    if (!account()) return end_later("peer does not read: too many bytes of its user wait");
     post_flush();
   }
 
@@ -241,18 +289,35 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         watch->want_writable();
+        guard_writing();
         break;
       }
       if (count < 0) return broken_pipe(errno);
       out_begin += static_cast<std::size_t>(count);
+      progress = true;
     }
     if (out_begin == out.size() || out_begin > compact_above) {
       out.erase(0, out_begin);
       out_begin = 0;
       if (out.empty() && out.capacity() > compact_above) out.shrink_to_fit();
     }
+    if (unsent() == 0) loop.cancel(std::exchange(write_guard, 0));
+    if (phase == Phase::open) (void)account();
     grant_wish();
+    if (reading_held) read_on();
     if (phase == Phase::leaving && unsent() == 0) shut();
+  }
+
+  void guard_writing() {
+    if (write_guard != 0 || phase != Phase::open) return;
+    progress = false;
+    write_guard = loop.after(limits.unread_time_max, [weak = weak_from_this()] {
+      const auto inner = weak.lock();
+      if (!inner) return;
+      inner->write_guard = 0;
+      if (!inner->progress) return inner->end("peer does not read");
+      inner->guard_writing();
+    });
   }
 
   void grant_wish() {
@@ -277,6 +342,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   void leave() {
     handler = nullptr;
     established = nullptr;
+    wish = nullptr;
     if (phase == Phase::closed || phase == Phase::leaving) return;
     if (!ready()) return shut();
     loop.cancel(std::exchange(guard, 0));
@@ -295,9 +361,9 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
 };
 
 FramedLink::FramedLink(EventLoop& loop, Descriptor socket, Peer peer, LinkLimits limits,
-                       std::unique_ptr<StreamFilter> filter, std::shared_ptr<void> slot)
+                       std::unique_ptr<StreamFilter> filter, std::shared_ptr<LinkPlace> place)
     : inner_(std::make_shared<Inner>(loop, limits, std::move(filter), std::move(peer))) {
-  inner_->slot = std::move(slot);
+  inner_->place = std::move(place);
   inner_->adopt(std::move(socket));
 }
 

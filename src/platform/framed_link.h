@@ -37,13 +37,26 @@ struct LinkLimits {
   // From the connection to the end of the peer's first message; for one we opened, to the end of the handshake.
   Duration first_message_time_max = seconds(10);
   Duration farewell_time_max = seconds(5);  // after close(), for what is still unsent
+  Duration message_time_max = seconds(60);  // from the first byte of a message to its last
+  Duration unread_time_max = seconds(300);  // while bytes wait for the peer and it takes none
+  // A peer for which so many bytes wait is not read: it gets the next answer when it has read this one. Not between two
+  // daemons, which would wait for each other.
+  std::size_t read_while_unsent_below = SIZE_MAX;
+};
+
+// A connection's place among others: what it holds in memory counts there. Ends with the socket.
+class LinkPlace {
+ public:
+  virtual ~LinkPlace() = default;
+  virtual bool holds(std::size_t bytes) = 0;      // false: more than it may
+  virtual std::string last_word() { return {}; }  // a message for a peer that holds too much; empty: none
 };
 
 class FramedLink final : public Link {
  public:
-  // A connected socket. Nothing is read before start(). `slot` is kept as long as the socket is open (see Listener).
+  // A connected socket. Nothing is read before start(). `place` is kept as long as the socket is open (see Listener).
   FramedLink(EventLoop& loop, Descriptor socket, Peer peer, LinkLimits limits,
-             std::unique_ptr<StreamFilter> filter = nullptr, std::shared_ptr<void> slot = nullptr);
+             std::unique_ptr<StreamFilter> filter = nullptr, std::shared_ptr<LinkPlace> place = nullptr);
   // Connects first, to whichever of the addresses answers.
   FramedLink(EventLoop& loop, std::string name, LinkLimits limits, std::unique_ptr<StreamFilter> filter);
   ~FramedLink() override;

@@ -1,11 +1,11 @@
 // src/platform/framed_link_test.cpp - messages over real sockets, and every kind of peer that does not behave.
 #include "platform/framed_link.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "platform/dialer.h"
@@ -171,9 +171,15 @@ TEST_F(FramedLinkTest, Peer_that_does_not_read_is_dropped_at_the_limit) {
 TEST_F(FramedLinkTest, Connections_above_the_limit_wait_for_a_free_place) {
   auto few = settings();
   few.connections_max = 2;
-  listen(std::move(few));
-  std::vector<Descriptor> peers;
-  for (int i = 0; i < 3; ++i) peers.push_back(raw_connect());
+  auto made = Listener::on_tcp(loop, "127.0.0.1", 0, std::move(few), accept());
+  ASSERT_TRUE(made) << made.error().story;
+  std::vector<std::unique_ptr<FramedLink>> peers;
+  Recorder client(loop);
+  for (int i = 0; i < 3; ++i) {
+    peers.push_back(std::make_unique<FramedLink>(loop, "tcp", LinkLimits{}, nullptr));
+    peers.back()->start(client);
+    peers.back()->connect(parse_address("127.0.0.1", (*made)->port()));
+  }
   run_until([&] { return sessions.size() == 2; });
   loop.after(milliseconds(5), [&] { loop.stop(); });
   loop.run();
@@ -182,28 +188,109 @@ TEST_F(FramedLinkTest, Connections_above_the_limit_wait_for_a_free_place) {
   run_until([&] { return sessions.size() == 3; });
 }
 
-TEST_F(FramedLinkTest, User_with_too_many_connections_is_refused_by_name) {
+TEST_F(FramedLinkTest, User_with_too_many_connections_is_told_so) {
   auto few = settings();
   few.connections_per_user_max = 1;
+  few.is_privileged = [](std::uint32_t) { return false; };
+  few.refusal = [](const std::string& why) { return "refused: " + why; };
   listen(std::move(few));
-  ASSERT_EQ(::chmod(directory.path.c_str(), 0755), 0);
-  const auto address = *unix_address(path);
-  const pid_t child = ::fork();
-  if (child == 0) {  // as another user than root, for whom there is no limit
-    if (::getuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
-    for (int i = 0; i < 2; ++i) {
-      const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-      if (::connect(socket, reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0) ::_exit(2);
-    }
-    ::pause();
-    ::_exit(0);
+  Recorder first(loop), second(loop);
+  const auto one = UnixDialer(loop, path).dial(first);
+  run_until([&] { return sessions.size() == 1; });
+  const auto two = UnixDialer(loop, path).dial(second);
+  run_until([&] { return !second.why.empty(); });
+  ASSERT_EQ(second.messages.size(), 1u);
+  EXPECT_EQ(second.messages[0], "refused: too many connections of this user (1); close some or wait");
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].find("too many connections of this user (1)"), std::string::npos) << refused[0];
+  sessions[0]->link.reset();
+  Recorder third(loop);
+  const auto three = UnixDialer(loop, path).dial(third);
+  run_until([&] { return sessions.size() == 2; });
+}
+
+TEST_F(FramedLinkTest, Places_are_left_for_the_privileged_whatever_users_do) {
+  bool root = false;  // whose the next connections are
+  auto few = settings();
+  few.connections_max = 50;
+  few.connections_reserved = 10;
+  few.is_privileged = [&](std::uint32_t) { return root; };
+  listen(std::move(few));
+  std::vector<Descriptor> peers;
+  for (int i = 0; i < 60; ++i) peers.push_back(raw_connect());
+  run_until([&] { return sessions.size() + refused.size() == 60; });
+  EXPECT_EQ(sessions.size(), 20u) << "as many as it leaves for others";
+  root = true;
+  peers.push_back(raw_connect());
+  run_until([&] { return sessions.size() == 21; });
+}
+
+TEST_F(FramedLinkTest, Half_messages_end_after_their_time) {
+  LinkLimits limits;
+  limits.message_time_max = milliseconds(20);
+  listen(settings(limits));
+  EXPECT_NE(end_after(frame("whole") + frame("half of one").substr(0, 12)).find("did not end within"),
+            std::string::npos);
+  EXPECT_EQ(sessions.back()->heard.messages.size(), 1u);
+}
+
+TEST_F(FramedLinkTest, Half_messages_of_one_user_hold_a_bounded_part_of_memory) {
+  auto small = settings();
+  small.is_privileged = [](std::uint32_t) { return false; };
+  small.bytes_per_user_max = 4u << 20;
+  listen(std::move(small));
+  std::vector<Descriptor> peers;
+  const std::string half = frame(std::string(3u << 20, 'x')).substr(0, 2u << 20);
+  const auto ended = [&] {
+    return std::ranges::any_of(sessions, [](const auto& session) { return !session->heard.why.empty(); });
+  };
+  for (int i = 0; i < 3; ++i) {
+    peers.push_back(raw_connect());
+    ::fcntl(peers.back().get(), F_SETFL, O_NONBLOCK);
+    std::size_t sent = 0;
+    loop.post([&] { loop.stop(); });
+    run_until([&] {
+      loop.post([&] { loop.stop(); });
+      const ssize_t count = ::send(peers.back().get(), half.data() + sent, half.size() - sent, MSG_NOSIGNAL);
+      if (count > 0) sent += static_cast<std::size_t>(count);
+      return sent == half.size() || ended();
+    });
   }
-  run_until([&] { return !refused.empty() && sessions.size() == 1; });
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  ASSERT_FALSE(refused.empty());
-  EXPECT_NE(refused[0].find("already has 1"), std::string::npos) << refused[0];
-  EXPECT_NE(sessions[0]->link->peer().credentials->uid, 0u);
+  run_until(ended);
+  EXPECT_EQ(std::ranges::count_if(sessions, [](const auto& session) { return session->heard.why.empty(); }), 2)
+      << "the others go on";
+}
+
+TEST_F(FramedLinkTest, A_peer_that_does_not_read_is_not_read_and_ends_after_its_time) {
+  LinkLimits limits;
+  limits.read_while_unsent_below = 64u << 10;
+  limits.unread_time_max = milliseconds(50);
+  listen(settings(limits));
+  const Descriptor socket = raw_connect();
+  run_until([&] { return !sessions.empty(); });
+  sessions[0]->heard.on_message = [&] { sessions[0]->link->send(std::string(8u << 20, 'x')); };
+  const std::string three = frame("1") + frame("2") + frame("3");
+  ASSERT_EQ(::send(socket.get(), three.data(), 9, 0), 9);
+  run_until([&] { return sessions[0]->heard.messages.size() == 1; });
+  ASSERT_EQ(::send(socket.get(), three.data() + 9, 18, 0), 18);
+  run_until([&] { return !sessions[0]->heard.why.empty(); });
+  EXPECT_NE(sessions[0]->heard.why.find("does not read"), std::string::npos) << sessions[0]->heard.why;
+  EXPECT_EQ(sessions[0]->heard.messages.size(), 1u);
+}
+
+TEST_F(FramedLinkTest, Connections_take_turns_message_by_message) {
+  listen(settings());
+  const Descriptor first = raw_connect(), second = raw_connect();
+  run_until([&] { return sessions.size() == 2; });
+  std::string order;
+  sessions[0]->heard.on_message = [&] { order += 'a'; };
+  sessions[1]->heard.on_message = [&] { order += 'b'; };
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += frame("x");
+  ASSERT_EQ(::send(first.get(), many.data(), many.size(), 0), static_cast<ssize_t>(many.size()));
+  ASSERT_EQ(::send(second.get(), frame("x").data(), 9, 0), 9);
+  run_until([&] { return order.size() == 201; });
+  EXPECT_LT(order.find('b'), 100u) << order;
 }
 
 TEST_F(FramedLinkTest, Stale_socket_is_replaced_and_a_live_one_is_not) {

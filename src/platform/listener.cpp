@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,6 +15,8 @@ namespace millrace {
 namespace {
 
 constexpr int accepts_per_turn = 64;
+constexpr std::size_t few_connections = 16;  // everybody may have so many, while there are any
+constexpr std::size_t few_bytes = 1u << 20;
 constexpr Duration breath = milliseconds(100);  // when the process is out of descriptors
 
 }  // namespace
@@ -39,8 +42,12 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
   std::string path;  // of a unix socket, with the file it was when we made it
   struct stat file{};
   std::uint16_t port = 0;
+  struct Held {
+    std::size_t connections = 0, bytes = 0;
+  };
   std::size_t open = 0;
-  std::map<std::uint32_t, std::size_t> open_of_user;
+  Held of_users;  // all that are not privileged
+  std::map<std::uint32_t, Held> of_user;
   bool paused = false, stopped = false;
   std::uint64_t last_number = 0;
   std::map<std::uint64_t, std::unique_ptr<Pending>> pending;
@@ -67,7 +74,7 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
   void readable() {
     const auto self = shared_from_this();
     for (int turn = 0; turn < accepts_per_turn; ++turn) {
-      if (open >= settings.connections_max) {
+      if (path.empty() && open >= settings.connections_max) {
         paused = true;  // a link that goes wakes us
         return;
       }
@@ -86,15 +93,45 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
     watch->want_readable();
   }
 
+  // A connection's part of the limits. Its end is the end of the connection, whoever owns the link then and whether we
+  // still exist or not.
+  struct Place final : LinkPlace {
+    Place(std::weak_ptr<Inner> i, std::optional<std::uint32_t> u) : inner(std::move(i)), user(u) {}
+    ~Place() override {
+      if (const auto listener = inner.lock()) listener->freed(*this);
+    }
+    bool holds(std::size_t now) override {
+      const auto listener = inner.lock();
+      return !listener || listener->hold(*this, now);
+    }
+    std::string last_word() override {
+      const auto listener = inner.lock();
+      return listener ? listener->settings.refusal("too many bytes of this user wait in the daemon; try again later")
+                      : std::string{};
+    }
+    std::weak_ptr<Inner> inner;
+    std::optional<std::uint32_t> user;  // not set: privileged, or unknown
+    std::size_t bytes = 0;
+  };
+
   void take(Descriptor connection, Peer peer) {
     std::optional<std::uint32_t> user;
-    if (peer.credentials && peer.credentials->uid != 0) user = peer.credentials->uid;
-    if (user && open_of_user[*user] >= settings.connections_per_user_max)
-      return settings.refused(peer.address + ": this user already has " +
-                              std::to_string(settings.connections_per_user_max) + " connections");
+    if (peer.credentials && !settings.is_privileged(peer.credentials->uid)) user = peer.credentials->uid;
+    if (const std::string why = peer.credentials ? too_many(user) : std::string{}; !why.empty()) {
+      if (const std::string word = settings.refusal(why); !word.empty()) {
+        const std::string bytes = frame(word);
+        (void)::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+      return settings.refused(peer.address + ": " + why);
+    }
     auto filter = tls ? tls->accept() : nullptr;
+    ++open;
+    if (user) {
+      ++of_user[*user].connections;
+      ++of_users.connections;
+    }
     auto link = std::make_unique<FramedLink>(loop, std::move(connection), std::move(peer), settings.limits,
-                                             std::move(filter), slot(user));
+                                             std::move(filter), std::make_shared<Place>(weak_from_this(), user));
     if (!tls) return accepted(std::move(link));
     const std::uint64_t number = ++last_number;
     auto& waiting = *(pending[number] = std::make_unique<Pending>(*this, number));
@@ -102,18 +139,38 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
     waiting.link->start(waiting, [this, number] { hand_over(number); });
   }
 
-  // Its end is the end of the connection, whoever owns the link then and whether we still exist or not.
-  std::shared_ptr<void> slot(std::optional<std::uint32_t> user) {
-    ++open;
-    if (user) ++open_of_user[*user];
-    return {nullptr, [weak = weak_from_this(), user](void*) {
-              if (const auto inner = weak.lock()) inner->freed(user);
-            }};
+  // Why there is no place for another connection; empty: there is one.
+  std::string too_many(std::optional<std::uint32_t> user) const {
+    if (!user) return open >= settings.connections_max ? "too many connections in all; try again later" : "";
+    const std::size_t places = settings.connections_max - settings.connections_reserved;
+    if (of_users.connections >= places) return "too many connections in all; try again later";
+    const auto it = of_user.find(*user);
+    const std::size_t own = it == of_user.end() ? 0 : it->second.connections;
+    const std::size_t most =
+        std::min(settings.connections_per_user_max, std::max(places - of_users.connections, few_connections));
+    if (own < most) return {};
+    return "too many connections of this user (" + std::to_string(own) + "); close some or wait";
   }
 
-  void freed(std::optional<std::uint32_t> user) {
+  bool hold(Place& place, std::size_t now) {
+    if (!place.user) return true;
+    Held& own = of_user[*place.user];
+    const bool more = now > place.bytes;
+    own.bytes += now - place.bytes;  // wraps and comes right where it is less
+    of_users.bytes += now - place.bytes;
+    place.bytes = now;
+    if (!more || own.bytes <= few_bytes) return true;
+    const std::size_t left = settings.bytes_max - std::min(settings.bytes_max, of_users.bytes);
+    return own.bytes <= std::min(settings.bytes_per_user_max, left);
+  }
+
+  void freed(Place& place) {
+    (void)hold(place, 0);
     --open;
-    if (user && --open_of_user[*user] == 0) open_of_user.erase(*user);
+    if (place.user) {
+      --of_users.connections;
+      if (--of_user[*place.user].connections == 0) of_user.erase(*place.user);
+    }
     if (std::exchange(paused, false) && watch) watch->want_readable();
   }
 

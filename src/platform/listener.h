@@ -23,8 +23,17 @@ class Listener final {
 
   struct Settings {
     LinkLimits limits;
-    std::size_t connections_max = 4096;           // above it new ones wait in the kernel's queue
-    std::size_t connections_per_user_max = 1024;  // above it new ones are dropped; unix sockets only, not for root
+    std::size_t connections_max = 4096;  // of TCP, above it new ones wait in the kernel's queue
+    // These are for unix sockets, where the kernel says whose a connection is. No user has more connections than are
+    // still free, and likewise of bytes, so that however many users are greedy there is something left for the next.
+    std::size_t connections_per_user_max = 1024;
+    std::size_t connections_reserved = 128;  // of connections_max, for the privileged alone
+    std::size_t bytes_max = 1024u << 20;     // read and not a whole message yet, or not taken by the peer yet
+    std::size_t bytes_per_user_max = 256u << 20;
+    // Who keeps the cluster running: neither limits of users nor the sum over users hold for them.
+    std::function<bool(std::uint32_t uid)> is_privileged = [](std::uint32_t uid) { return uid == 0; };
+    // The message that tells a peer why it is turned away; empty: it is not told.
+    std::function<std::string(const std::string& why)> refusal = [](const std::string&) { return std::string{}; };
     // Hears of peers that were turned away before anybody owned them (wrong key, garbage, too many), for the log.
     std::function<void(std::string_view story)> refused = [](std::string_view) {};
   };

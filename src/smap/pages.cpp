@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/hostlist.h"
+#include "base/shown_text.h"
 #include "cli/render/job_words.h"
 #include "cli/render/node_words.h"
 #include "cli/render/text_forms.h"
@@ -220,7 +221,8 @@ SmapPage make_page(const SmapData& data, const SmapOptions& options) {
   }
   for (const Entry& entry : listing.entries) {
     std::string rest;
-    for (std::size_t i = 0; i < entry.cells.size(); ++i) rest += ' ' + fitted(entry.cells[i], listing.columns[i]);
+    for (std::size_t i = 0; i < entry.cells.size(); ++i)
+      rest += ' ' + fitted(shown_text(entry.cells[i]), listing.columns[i]);
     page.list.push_back(
         {{std::string(1, entry.letter) + ' ', entry.colour}, {rest, entry.letter == ' ' ? smap_faint : 0}});
   }

@@ -5,6 +5,8 @@
 
 namespace millrace {
 
+static constexpr std::size_t keep_capacity_max = 128u << 10;
+
 std::string frame(std::string_view message) {
   MR_ASSERT(message.size() < UINT32_MAX);
   std::string out;
@@ -20,11 +22,16 @@ std::string frame(std::string_view message) {
 }
 
 void FrameReader::feed(std::string_view bytes) {
-  if (consumed_ > 0) {
-    buffer_.erase(0, consumed_);
-    consumed_ = 0;
-  }
+  forget_taken();
   buffer_ += bytes;
+}
+
+void FrameReader::forget_taken() {
+  if (consumed_ == 0) return;
+  buffer_.erase(0, consumed_);
+  consumed_ = 0;
+  // One large message must not cost its size for as long as the connection stands.
+  if (buffer_.empty() && buffer_.capacity() > keep_capacity_max) std::string{}.swap(buffer_);
 }
 
 Result<std::optional<std::string_view>> FrameReader::next() {

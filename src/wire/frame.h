@@ -28,6 +28,9 @@ class FrameReader {
   // The next whole message, nothing yet, or an error after which the stream is of no use.
   // The view is valid until the next call of feed() or next().
   Result<std::optional<std::string_view>> next();
+  // The last message has been dealt with: its memory is given back. Ends the view next() gave.
+  void forget_taken();
+  std::size_t buffered() const { return buffer_.size() - consumed_; }
 
  private:
   std::size_t size_max_;

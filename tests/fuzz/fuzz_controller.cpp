@@ -5,6 +5,7 @@
 #include "target.h"
 #include "task.pb.h"
 #include "wire/frame.h"
+#include "wire/request_limits.h"
 
 using namespace millrace;
 
@@ -130,6 +131,23 @@ FUZZ_SEEDS(request) {
   for (const std::string& each : job_requests()) out.push_back(sequence({each}, {each}));
   for (const std::string& each : other_requests()) out.push_back(sequence({each}, {}));
   return out;
+}
+
+// What the check of limits lets pass is what protobuf reads; it comes back for any bytes.
+FUZZ_SEEDS(request_limits) {
+  std::vector<std::string> out = job_requests();
+  for (std::string& each : other_requests()) out.push_back(std::move(each));
+  return out;
+}
+
+FUZZ_BINARY(request_limits) {
+  const auto problem = over_limit(input);
+  fuzz::must(!problem || !problem->empty(), "a refusal says why");
+  wire::Request ask;
+  if (problem || !ask.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
+  fuzz::must(number_of_request(input) == ask.number(), "the answer goes to the request");
+  fuzz::must(ask.submit().job().name().size() <= name_bytes_max, "a name is within its limit");
+  fuzz::must(ask.set_trigger().trigger().due().empty(), "a list is within its limit");
 }
 
 FUZZ_BINARY(request) {

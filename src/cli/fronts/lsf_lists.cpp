@@ -7,6 +7,7 @@
 
 #include "base/hostlist.h"
 #include "base/index_set.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/render/data_text.h"
 #include "cli/render/job_words.h"
@@ -141,7 +142,9 @@ std::string_view lsf_state(const wire::JobView& job) {
 std::string lsf_number(const LsfRow& row) {
   return dec(array_or_job(*row.job)) + (row.task ? '[' + dec(*row.task) + ']' : "");
 }
-std::string lsf_job_name(const LsfRow& row) { return row.job->name() + (row.task ? '[' + dec(*row.task) + ']' : ""); }
+std::string lsf_job_name(const LsfRow& row) {
+  return shown_text(row.job->name()) + (row.task ? '[' + dec(*row.task) + ']' : "");
+}
 
 std::string bjobs_header() {
   return "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n";
@@ -159,9 +162,10 @@ std::string bjobs_long(const LsfRow& row) {
   std::string out = "\nJob <" + lsf_number(row) + ">, Job Name <" + lsf_job_name(row) + ">, User <" + row.user +
                     ">, Project <" + (job.account().empty() ? "default" : job.account()) + ">, Status <" +
                     std::string{lsf_state(job)} + ">, Queue <" + job.partition() + ">, Command <" +
-                    (job.command().empty() ? job.name() : job.command()) + ">\n";
-  out += month_time(job.submit_at_us()) + ": Submitted from host <" + job.submit_host() + ">, CWD <" + job.work_dir() +
-         ">, Output File <" + job.std_out() + ">, " + dec(job.tasks()) + " Task(s);\n";
+                    shown_text(job.command().empty() ? job.name() : job.command()) + ">\n";
+  out += month_time(job.submit_at_us()) + ": Submitted from host <" + job.submit_host() + ">, CWD <" +
+         shown_text(job.work_dir()) + ">, Output File <" + shown_text(job.std_out()) + ">, " + dec(job.tasks()) +
+         " Task(s);\n";
   if (is_pending(job)) return out + " PENDING REASONS:\n " + job.reason() + ";\n";
   out += month_time(job.start_at_us()) + ": Started " + dec(job.node_count()) + " Host(s) <" + job.nodes() + ">;\n";
   if (is_ended(job))
@@ -245,7 +249,7 @@ std::string render_lsf(const LsfFormat& format, std::span<const LsfRow> rows, bo
   const auto add_line = [&](const auto& text_of) {
     std::string line;
     for (const LsfColumn& column : format.columns) {
-      const std::string text = text_of(*column.field);
+      const std::string text = shown_text(text_of(*column.field));
       if (format.delimiter.empty())
         line += cell(text, static_cast<std::size_t>(std::abs(column.width)), false, column.width < 0);
       else

@@ -7,6 +7,7 @@
 
 #include "base/hostlist.h"
 #include "base/index_set.h"
+#include "base/shown_text.h"
 #include "cli/render/job_words.h"
 #include "cli/render/text_forms.h"
 
@@ -154,9 +155,10 @@ std::string qstat_header() {
 
 std::string qstat_row(const PbsRow& row) {
   const wire::JobView& job = *row.job;
-  return printed("%-19s %-16s %-15s %8s %c %-15s\n", cut(pbs_number(row), 19).c_str(), cut(job.name(), 16).c_str(),
-                 cut(row.user, 15).c_str(), is_pending(job) ? "0" : clock_text(run_seconds(job, row.now_us)).c_str(),
-                 state_of(row), cut(job.partition(), 15).c_str());
+  return printed("%-19s %-16s %-15s %8s %c %-15s\n", cut(pbs_number(row), 19).c_str(),
+                 cut(shown_text(job.name()), 16).c_str(), cut(row.user, 15).c_str(),
+                 is_pending(job) ? "0" : clock_text(run_seconds(job, row.now_us)).c_str(), state_of(row),
+                 cut(job.partition(), 15).c_str());
 }
 
 PbsKeys qstat_keys(const PbsRow& row) {
@@ -164,7 +166,7 @@ PbsKeys qstat_keys(const PbsRow& row) {
   const bool started = !is_pending(job);
   PbsKeys out;
   const auto add = [&](std::string_view name, std::string value) {
-    if (!value.empty()) out.emplace_back(name, std::move(value));
+    if (!value.empty()) out.emplace_back(name, shown_text(value));
   };
   add("Job_Name", job.name());
   add("Job_Owner", row.user + "@" + job.submit_host());
@@ -226,7 +228,7 @@ std::string qstat_other_row(const PbsRow& row, PbsExtras extras) {
       job.time_limit_minutes() == UINT32_MAX ? "--" : short_clock(std::int64_t{job.time_limit_minutes()} * 60);
   const std::string used = is_pending(job) ? "--" : short_clock(run_seconds(job, row.now_us));
   std::string out = printed("%-15.15s %-8.8s %-8.8s %-10.10s %6s %3u %3u %6s %5s %c %5s", pbs_number(row).c_str(),
-                            row.user.c_str(), job.partition().c_str(), job.name().c_str(),
+                            row.user.c_str(), job.partition().c_str(), shown_text(job.name()).c_str(),
                             job.submit_sid() == 0 || is_pending(job) ? "--" : std::to_string(job.submit_sid()).c_str(),
                             job.node_count(), job.cpus(), memory_text(job.requested_memory_mib()).c_str(),
                             limit.c_str(), state_of(row), used.c_str());

@@ -4,32 +4,13 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";
-
-// The length of the UTF-8 sequence at the front, 0 when it is none (too long forms and surrogates are none).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned first = byte(0), second = byte(1);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    if (!follows(1) || !follows(2) || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
-    return 3;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    if (!follows(1) || !follows(2) || !follows(3) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f))
-      return 0;
-    return 4;
-  }
-  return 0;
-}
 
 void put_quoted(std::string& out, std::string_view text, bool escape_slash) {
   const auto plain = [&](char c) {
@@ -43,6 +24,13 @@ void put_quoted(std::string& out, std::string_view text, bool escape_slash) {
     text.remove_prefix(run);
     if (text.empty()) break;
     const std::size_t length = utf8_length(text);
+    if (length == 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) {  // a control in two bytes
+      char buffer[8];
+      std::snprintf(buffer, sizeof buffer, "\\u%04x", static_cast<unsigned char>(text[1]));
+      out += buffer;
+      text.remove_prefix(2);
+      continue;
+    }
     if (length != 1) {
       out += length == 0 ? replacement : text.substr(0, length);
       text.remove_prefix(length == 0 ? 1 : length);

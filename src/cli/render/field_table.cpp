@@ -3,16 +3,19 @@
 
 #include <algorithm>
 
+#include "base/shown_text.h"
+
 namespace millrace {
 
-void append_field(std::string& out, std::string_view text, int width, bool is_last, const TableStyle& style) {
+void append_field(std::string& out, std::string_view value, int width, bool is_last, const TableStyle& style) {
+  const std::string text = shown_text(value);
   if (style.parsable != Parsable::no) {
     out += text;
     if (!is_last || style.parsable == Parsable::with_end) out += style.delimiter;
     return;
   }
   const std::size_t size = static_cast<std::size_t>(width < 0 ? -width : width);
-  std::string cell{text};
+  std::string cell = text;
   if (cell.size() > size) {
     cell.resize(size);
     cell.back() = '+';  // there was more

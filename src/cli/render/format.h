@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 
 namespace millrace {
@@ -61,6 +62,7 @@ void append_row(std::string& out, const Format<Row>& format, const Row& row, std
     if (field.column != nullptr) {
       scratch.clear();
       field.column->value(scratch, row);
+      if (!is_plain_text(scratch)) scratch = shown_text(scratch);
       append_cell(out, scratch, field.width, field.right, field.column->cut);
     }
     out += field.suffix;

@@ -47,6 +47,21 @@ TEST_F(Formats, Letters) {
   EXPECT_EQ(letters_, "!");
 }
 
+TEST_F(Formats, What_a_terminal_obeys_is_escaped_in_every_column) {
+  const std::string evil = "a\x1b[2J\nb\rc\x7f\xc2\x9b\xff";
+  const std::string shown = "a\\x1b[2J\\nb\\rc\\x7f\\xc2\\x9b\\xff";
+  job_.set_name(evil);
+  job_.set_comment(evil);
+  job_.set_work_dir(evil);
+  EXPECT_EQ(by_letters("%j|%k|%Z"), shown + "|" + shown + "|" + shown + "\n");
+  EXPECT_EQ(by_names("name:6,comment:.7"),
+            "a\\x1b["
+            "a\\x1b[2\n")
+      << "the width is that of what is shown";
+  job_.set_name("gr\xc3\xbcn");
+  EXPECT_EQ(by_letters("%j"), "gr\xc3\xbcn\n");
+}
+
 TEST_F(Formats, All_letters) {
   std::string header;
   append_header(header, parse_short_format("%all", job_columns(), letters_));

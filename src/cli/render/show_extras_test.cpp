@@ -49,5 +49,20 @@ TEST(ShowExtras, Are_not_mentioned_where_there_are_none) {
   EXPECT_NE(text.find(" DelayBoot=00:00:00\n"), std::string::npos);
 }
 
+TEST(ShowExtras, No_name_makes_up_a_line) {
+  wire::JobView job = plain();
+  job.set_name("x\nJobState=COMPLETED\x1b[1A");
+  job.set_comment("a\r\nb");
+  for (const bool one_line : {false, true}) {
+    Names names;
+    ShowOptions options;
+    options.one_line = one_line;
+    const std::string text = show_job(job, 0, names, options);
+    EXPECT_NE(text.find("JobName=x\\nJobState=COMPLETED\\x1b[1A"), std::string::npos) << text;
+    EXPECT_NE(text.find("Comment=a\\r\\nb"), std::string::npos) << text;
+    for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/hostlist.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/render/job_words.h"
 #include "cli/render/node_words.h"
@@ -18,7 +19,7 @@ class Record {
   explicit Record(const ShowOptions& options) : one_line_(options.one_line) {}
   void line(std::string_view text) {
     if (!out_.empty()) out_ += one_line_ ? " " : "\n   ";
-    out_ += text;
+    append_shown(out_, text);
   }
   std::string finish() { return std::move(out_) + (one_line_ ? "\n" : "\n\n"); }
 

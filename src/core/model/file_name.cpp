@@ -8,6 +8,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t pad_width_max = 10;
+constexpr std::size_t expanded_max = 16 * 1024;      // no file has a name that long, and a %x may stand there often
 constexpr std::uint32_t no_array_task = 4294967294;  // what Slurm prints for %a outside an array
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -62,7 +63,7 @@ std::string expand_pattern(std::string_view pattern, const NameFacts& facts) {
     }
     return out;
   }
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
+  for (std::size_t i = 0; i < pattern.size() && out.size() < expanded_max; ++i) {
     if (pattern[i] != '%') {
       out += pattern[i];
       continue;

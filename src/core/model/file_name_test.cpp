@@ -61,6 +61,14 @@ TEST(FileName, Value_never_adds_a_directory) {
   EXPECT_EQ(expand_pattern("%x", facts), ".._.._etc_passwd");
 }
 
+TEST(FileName, A_pattern_that_names_the_job_very_often_stays_bounded) {
+  NameFacts facts = facts_of_a_batch_job();
+  facts.job_name = std::string(1024, 'n');
+  std::string pattern;
+  for (int i = 0; i < 2000; ++i) pattern += "%x";
+  EXPECT_LE(expand_pattern(pattern, facts).size(), 20u * 1024);
+}
+
 TEST(FileName, Per_node_patterns_are_recognised) {
   EXPECT_TRUE(is_per_node("o.%t"));
   EXPECT_TRUE(is_per_node("%2n"));

@@ -1,0 +1,307 @@
+// src/controller/controller_test.cpp - requests of clients to a whole controller on simulated time: what it answers
+// whatever others have stored, and what it refuses.
+#include "controller/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <utility>
+
+#include "config/slurm_conf.h"
+#include "controller/config_facts.h"
+#include "controller/sessions.h"
+#include "controller/submission.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+#include "sim/sim_world.h"
+#include "wire/frame.h"
+#include "wire/reply_parts.h"
+#include "wire/request_limits.h"
+
+namespace millrace {
+namespace {
+
+constexpr Time start_of_test{1'700'000'000'000'000};
+
+// Everything is durable at once.
+class MemoryLog final : public EventLog {
+ public:
+  explicit MemoryLog(Loop& loop) : loop_(loop) {}
+  void append(Batch batch, Durable done) override {
+    for (const std::string& event : batch.events) written += event.size();
+    for (auto& [id, bytes] : batch.payloads) {
+      written += bytes.size();
+      payloads_[id] = std::move(bytes);
+    }
+    index_ += batch.events.size();
+    loop_.post([done = std::move(done), index = index_]() mutable { done(index); });
+  }
+  Room room(std::uint64_t bytes) const override { return written + bytes <= size ? Room::enough : Room::reserve_only; }
+  bool has_payload(const PayloadId& id) const override { return payloads_.contains(id); }
+  void read_payload(const PayloadId& id, std::move_only_function<void(Result<std::string>)> done) override {
+    const auto it = payloads_.find(id);
+    done(it == payloads_.end() ? Result<std::string>{fail(Errc::not_found, "no such payload")} : it->second);
+  }
+  void write_snapshot(std::uint64_t, std::string, std::vector<PayloadId>,
+                      std::move_only_function<void(Result<void>)> done) override {
+    done({});
+  }
+  std::uint64_t bytes_since_snapshot() const override { return 0; }
+
+  std::uint64_t written = 0;
+  std::uint64_t size = UINT64_MAX / 2;  // of the disk
+
+ private:
+  Loop& loop_;
+  std::map<PayloadId, std::string> payloads_;
+  std::uint64_t index_ = 0;
+};
+
+class AnyIdentity final : public Identities {
+ public:
+  void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override {
+    done(UserIdentity{uid, gid, uid.value == 0 ? "root" : "alice", "users", {gid.value}});
+  }
+};
+
+ClusterConfigured one_node() {
+  const ConfigurationReport report = parse_configuration_text(
+      "ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=8 RealMemory=1000\nPartitionName=p Nodes=n1 Default=YES\n",
+      "/test/slurm.conf");
+  EXPECT_TRUE(report.errors.empty());
+  ClusterConfigured out = to_facts(report.configuration, [](const std::string&) { return std::nullopt; });
+  out.at = start_of_test;
+  return out;
+}
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest()
+      : loop(world), plan_worker(world, loop, milliseconds(1)), query_worker(world, loop, milliseconds(1)), log(loop) {}
+  ~ControllerTest() override { loop.kill(); }
+
+  // Submitted when nothing had a limit yet: straight into the ledger.
+  void add_job(const wire::SubmitJob& ask, UserId uid = UserId{1000}) {
+    if (!state.partitions || state.partitions->empty()) apply(state, one_node());
+    const auto decided = decide(state, to_submit_jobs(ask, {uid, GroupId{1000}, "alice", "users", {1000}}).front(),
+                                {uid}, start_of_test);
+    ASSERT_TRUE(decided);
+    for (const Event& event : decided->events) apply(state, event);
+  }
+
+  void start() {
+    controller = std::make_unique<Controller>(
+        Controller::Parts{loop, log, plan_worker, query_worker, identities, sessions, nullptr}, ControllerSettings{},
+        ControllerHooks{}, state);
+    sessions.serve(*controller);
+    controller->start(one_node());
+    run();
+  }
+
+  void run() {
+    const Time until = world.now() + seconds(3);
+    while (world.next_at() <= until) world.step();
+  }
+
+  // All replies to it, put together.
+  wire::Reply ask(UserId uid, wire::Request request) {
+    request.set_protocol(protocol_version);
+    request.set_number(5);
+    std::vector<std::string> frames;
+    const ClientId client = sessions.accept_relayed(uid, GroupId{uid.value},
+                                                    [&](std::string frame) { frames.push_back(std::move(frame)); });
+    sessions.relayed_message(client, request.SerializeAsString());
+    run();
+    wire::Reply whole;
+    ReplyJoiner joiner;
+    for (const std::string& frame : frames) {
+      largest_frame = std::max(largest_frame, frame.size());
+      auto reply = joiner.take(frame);
+      EXPECT_TRUE(reply);
+      if (!reply || !*reply) continue;
+      const bool more = (*reply)->more();
+      whole.MergeFrom(**reply);
+      if (!more) whole.clear_more();
+    }
+    EXPECT_EQ(whole.number(), 5u);
+    EXPECT_FALSE(whole.more());
+    sessions.relayed_closed(client);
+    EXPECT_EQ(broken_law(controller->durable()), std::nullopt);
+    return whole;
+  }
+
+  SimWorld world{1};
+  SimProcess loop;
+  SimWorker plan_worker, query_worker;
+  MemoryLog log;
+  AnyIdentity identities;
+  Sessions sessions;
+  State state;
+  std::unique_ptr<Controller> controller;
+  std::size_t largest_frame = 0;
+};
+
+wire::SubmitJob a_job(std::size_t name_size) {
+  wire::SubmitJob ask;
+  ask.set_script("#!/bin/sh\n");
+  ask.mutable_job()->set_name(std::string(name_size, 'n'));
+  ask.mutable_job()->set_work_dir("/tmp");
+  return ask;
+}
+
+TEST_F(ControllerTest, Jobs_of_a_log_without_limits_are_all_listed) {
+  for (int i = 0; i < 17; ++i) add_job(a_job(4u << 20));
+  start();
+  wire::Request all, named, accounts;
+  all.mutable_query_jobs();
+  named.mutable_query_jobs();
+  for (std::uint32_t id = 1; id <= 17; ++id) named.mutable_query_jobs()->add_jobs()->set_job_id(id);
+  accounts.mutable_query_jobs()->set_accounting(true);
+  for (const wire::Request& question : {all, named, accounts}) {
+    const wire::Reply reply = ask(UserId{1001}, question);
+    EXPECT_FALSE(reply.has_failure());
+    ASSERT_EQ(reply.jobs().jobs_size(), 17);
+    for (const auto& row : reply.jobs().jobs()) EXPECT_EQ(row.name().size(), 4u << 20);
+  }
+  EXPECT_LE(largest_frame, reply_part_max + 64) << "every link takes them";
+}
+
+TEST_F(ControllerTest, A_request_with_a_field_that_is_too_long_is_refused_and_leaves_nothing) {
+  start();
+  wire::Request request;
+  *request.mutable_submit() = a_job(1025);
+  wire::Reply reply = ask(UserId{1000}, request);
+  EXPECT_EQ(reply.failure().code(), too_long_code);
+  ASSERT_EQ(reply.failure().notes_size(), 1);
+  EXPECT_EQ(reply.failure().notes(0), "submit.job.name has 1025 bytes; the limit is 1024");
+  EXPECT_TRUE(controller->durable().jobs.empty());
+  *request.mutable_submit() = a_job(1024);
+  reply = ask(UserId{1000}, request);
+  EXPECT_EQ(reply.submitted().job_id(), 1u);
+}
+
+TEST_F(ControllerTest, An_administrators_comment_does_not_grow_without_end) {
+  add_job(a_job(3));
+  start();
+  wire::Request request;
+  request.mutable_update_job()->mutable_job()->set_job_id(1);
+  request.mutable_update_job()->mutable_extras()->set_admin_comment(std::string(600, 'c'));
+  request.mutable_update_job()->set_append_admin_comment(true);
+  EXPECT_EQ(ask(UserId{0}, request).jobs_changed().changed_size(), 1);
+  const wire::Reply reply = ask(UserId{0}, request);
+  EXPECT_EQ(reply.failure().code(), too_long_code);
+  ASSERT_EQ(reply.failure().notes_size(), 1);
+  EXPECT_EQ(reply.failure().notes(0), "AdminComment would have 1201 bytes; the limit is 1024");
+}
+
+// ---- a full disk ----
+
+TEST_F(ControllerTest, A_request_asks_for_room_by_what_it_really_writes) {
+  add_job(a_job(3));
+  start();
+  log.size = log.written + 500;
+  wire::Request request;
+  request.mutable_update_job()->mutable_job()->set_job_id(1);
+  request.mutable_update_job()->set_comment(std::string(1000, 'c'));
+  const wire::Reply refused = ask(UserId{1000}, request);
+  ASSERT_EQ(refused.jobs_changed().failed_size(), 1);
+  EXPECT_EQ(refused.jobs_changed().failed(0).code(), 2019u);
+  request.mutable_update_job()->set_comment("short");
+  EXPECT_EQ(ask(UserId{1000}, request).jobs_changed().changed_size(), 1);
+}
+
+TEST_F(ControllerTest, On_a_full_disk_no_request_writes_but_a_cancel) {
+  add_job(a_job(3));
+  start();
+  std::vector<wire::Request> all(14);
+  *all[0].mutable_submit() = a_job(3);
+  all[1].mutable_update_job()->mutable_job()->set_job_id(1);
+  all[1].mutable_update_job()->set_comment("c");
+  all[2].mutable_hold()->add_jobs()->set_job_id(1);
+  all[3].mutable_update_node()->set_nodes("n1");
+  all[3].mutable_update_node()->set_comment("c");
+  all[4].mutable_create_nodes()->set_names("x[1-3]");
+  all[4].mutable_create_nodes()->set_configuration("CPUs=4 State=CLOUD");
+  all[5].mutable_reserve()->set_nodes("n1");
+  all[5].mutable_reserve()->set_users("root");
+  all[5].mutable_reserve()->set_start_us(start_of_test.value * 2);
+  all[5].mutable_reserve()->set_duration_us(60'000'000);
+  all[6].mutable_set_trigger()->mutable_trigger()->set_program("/bin/true");
+  all[7].mutable_update_partition()->set_name("p");
+  all[7].mutable_update_partition()->set_state("DOWN");
+  all[8].mutable_set_damping()->set_factor(3);
+  all[9].mutable_hold()->set_name("nnn");
+  all[10].mutable_update_partition()->set_name("q");
+  all[10].mutable_update_partition()->set_create(true);
+  all[10].mutable_update_partition()->add_settings("Nodes=n1");
+  all[11].mutable_delete_partition()->set_name("p");
+  auto* setting = all[12].mutable_change_accounts()->add_where();
+  setting->set_key("name");
+  setting->set_op("=");
+  setting->set_value("physics");
+  all[13].mutable_update_job()->mutable_job()->set_job_id(1);
+  all[13].mutable_update_job()->set_time_limit_minutes(3);
+  log.size = 0;
+  for (const wire::Request& request : all) {
+    const std::uint64_t before = log.written;
+    const wire::Reply reply = ask(UserId{0}, request);
+    EXPECT_EQ(log.written, before) << request.body_case();
+    EXPECT_TRUE(reply.has_failure() || reply.jobs_changed().failed_size() > 0) << request.body_case();
+  }
+  wire::Request cancel;
+  cancel.mutable_cancel()->add_jobs()->set_job_id(1);
+  EXPECT_EQ(ask(UserId{1000}, cancel).jobs_changed().changed_size(), 1);
+  EXPECT_EQ(controller->durable().find_job(JobId{1})->state, JobState::ended);
+}
+
+// ---- many requests, large requests ----
+
+TEST_F(ControllerTest, A_connection_has_so_many_unanswered_requests) {
+  add_job(a_job(3));
+  start();
+  std::vector<std::string> frames;
+  const ClientId client = sessions.accept_relayed(UserId{1000}, GroupId{1000},
+                                                  [&](std::string frame) { frames.push_back(std::move(frame)); });
+  for (std::uint32_t number = 1; number <= 257; ++number) {
+    wire::Request request;
+    request.set_protocol(protocol_version);
+    request.set_number(number);
+    request.mutable_wait_job()->set_job_id(1);
+    sessions.relayed_message(client, request.SerializeAsString());
+  }
+  ASSERT_EQ(frames.size(), 1u);
+  wire::Reply reply;
+  ASSERT_TRUE(reply.ParseFromString(frames[0]));
+  EXPECT_EQ(reply.number(), 257u);
+  EXPECT_EQ(reply.failure().notes(0), "too many unanswered requests on one connection (256)");
+}
+
+TEST_F(ControllerTest, A_user_ends_thousands_of_jobs_while_others_get_answers_between) {
+  for (int i = 0; i < 3000; ++i) add_job(a_job(3));
+  add_job(a_job(3), UserId{1001});
+  start();
+  wire::Request cancel, ping;
+  cancel.set_protocol(protocol_version);
+  cancel.set_number(1);
+  cancel.mutable_cancel()->set_user("1000");
+  ping.set_protocol(protocol_version);
+  ping.set_number(1);
+  ping.mutable_ping();
+  std::string order;
+  const ClientId first = sessions.accept_relayed(UserId{1000}, GroupId{1000}, [&](std::string) { order += 'c'; });
+  const ClientId second = sessions.accept_relayed(UserId{1001}, GroupId{1001}, [&](std::string) { order += 'p'; });
+  sessions.relayed_message(first, cancel.SerializeAsString());
+  std::size_t live = 0;
+  for (const auto& [key, job] : controller->durable().jobs) live += job->state == JobState::ended ? 0 : 1;
+  EXPECT_EQ(live, 3001u);
+  sessions.relayed_message(second, ping.SerializeAsString());
+  run();
+  EXPECT_EQ(order, "pc");
+  live = 0;
+  for (const auto& [key, job] : controller->durable().jobs) live += job->state == JobState::ended ? 0 : 1;
+  EXPECT_EQ(live, 1u);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,31 @@
+// src/platform/daemon_test.cpp - what a daemon refuses before it begins.
+#include "platform/daemon.h"
+
+#include <sys/stat.h>
+
+#include "platform/loop_fixture.h"
+
+namespace millrace {
+namespace {
+
+TEST(Daemon, A_state_directory_that_others_may_write_to_is_refused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/state";
+  ASSERT_TRUE(make_private_directory(path));
+  struct stat entry{};
+  ASSERT_EQ(::stat(path.c_str(), &entry), 0);
+  EXPECT_EQ(entry.st_mode & 0777, 0700u);
+  for (const mode_t mode : {0755, 0750}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    EXPECT_TRUE(make_private_directory(path)) << mode;
+  }
+  for (const mode_t mode : {0777, 01777, 0770, 0702}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    const auto made = make_private_directory(path);
+    ASSERT_FALSE(made) << mode;
+    EXPECT_NE(made.error().story.find("chmod go-w"), std::string::npos) << made.error().story;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,80 @@
+"""A controller starts whatever its log leads to: records that break a law are put aside, said, and kept.
+"""
+
+import shutil
+from pathlib import Path
+
+from cluster import Cluster
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "logs" / "format1"
+
+
+def make_cluster(build, directory):
+    return Cluster(build, directory, settings=["ScronParameters=enable"])
+
+
+def restart(cluster):
+    cluster.controller.terminate()
+    cluster.start_controller()
+    cluster.wait_for_controller()
+
+
+def test_requeue_after_crontab(checks, cluster):
+    """Three commands of any user once kept the controller from starting again."""
+    user = (65534, 65534, ())
+    done = cluster.run("scrontab", "-", stdin="@yearly /bin/true\n", identity=user)
+    checks.that("a user has a crontab", done.code == 0, done)
+    job = cluster.run("squeue", "-h", "-o", "%i").out.split()[0]
+    checks.that("and removes it", cluster.run("scrontab", "-r", identity=user).code == 0)
+    done = cluster.run("scontrol", "requeue", job, identity=user)
+    checks.that("its job can be requeued", done.code == 0, done)
+    restart(cluster)
+    shown = cluster.run("scontrol", "show", "job", job).out
+    checks.that("the controller starts, and the job is an ordinary one", f"JobId={job} " in shown and "CronJob" not in shown, shown)
+    cluster.run("scancel", job)
+
+
+def test_impossible_log(checks, cluster, new_cluster, directory):
+    """A log that a user of an earlier release could write."""
+    other = new_cluster(directory / "impossible", nodes=1)
+    log = other.directory / "state" / "log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(GOLDEN / "impossible", log)
+    for file in [log, *log.iterdir()]:
+        file.chmod(0o700 if file.is_dir() else 0o600)
+    told = cluster.run("millrace", "log", "repair", str(log.parent))
+    checks.says("repair says what will be done, and does nothing", told, 1, "it has ports of another job", "put aside: job", "at its next start")
+    other.start()
+    text = other.controller.log.read_text()
+    checks.that("the start says what it put aside", "a law of the ledger is broken" in text and "put aside: job" in text, text)
+    kept = list(log.parent.glob("log.kept-*"))
+    checks.that("the log as it was is kept", len(kept) == 1 and sorted(f.name for f in kept[0].iterdir()) == sorted(f.name for f in (GOLDEN / "impossible").iterdir()), kept)
+    checks.that("everything else is served", other.run("squeue", "-h", "-a", "-t", "all").out.strip() != "", other.run("squeue", "-a", "-t", "all"))
+    done = other.run("sbatch", "--wrap", "true")
+    checks.that("new jobs are taken", done.code == 0, done)
+    other.controller.terminate()
+    other.start_controller()
+    other.wait_for_controller()
+    checks.that("the next start has nothing to repair", "put aside" not in other.controller.log.read_text()[len(text):])
+
+
+def test_damaged_log(checks, cluster, directory):
+    """A record in the middle is destroyed: nothing is guessed, and the administrator decides."""
+    log = directory / "damaged" / "log"
+    shutil.copytree(GOLDEN / "plain", log)
+    segments = sorted(file for file in log.iterdir())
+    segments[0].chmod(0o600)
+    bytes_ = bytearray(segments[0].read_bytes())
+    bytes_[len(bytes_) // 2] ^= 0xff
+    segments[0].write_bytes(bytes_)
+    for file in segments:
+        file.chmod(0o600)
+    told = cluster.run("millrace", "log", "repair", str(log.parent))
+    checks.says("it says where the damage is and what would be lost", told, 1, segments[0].name, "can be read", "would be lost", "--cut")
+    before = {file.name: file.read_bytes() for file in log.iterdir()}
+    cut = cluster.run("millrace", "log", "repair", str(log.parent), "--cut")
+    checks.that("--cut leaves a log that can be read", "cut: the log ends with event" in cut.out, cut)
+    kept = list(log.parent.glob("log.kept-*"))
+    checks.that("and a copy of all of it", len(kept) == 1 and {file.name: file.read_bytes() for file in kept[0].iterdir()} == before, kept)
+    dump = cluster.run("millrace", "log", "dump", str(log.parent))
+    checks.that("nothing damaged is left", dump.code == 0, dump.out[-300:])
