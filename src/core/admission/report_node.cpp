@@ -143,6 +143,30 @@ std::vector<Event> decide_devices(const State& state, NodeIndex node, std::vecto
   return {DevicesJudged{node, std::move(troubles), now}};
 }
 
+namespace {
+
+// One that was told to make room and ends within its grace has done as it was told. It goes back to the queue, or is
+// preempted, whatever it exited with: a script that saves its work when it is told to go may well end with 0.
+void yield_in_grace(const State& state, const ReportEnd& report, const NodeShare& share, Time now,
+                    std::vector<Event>& events) {
+  const Job& job = state.job(report.key);
+  const Job& leader = state.job(leader_of(job));
+  const bool in_grace =
+      leader.preempt_due.is_set() && (leader.state == JobState::running || leader.state == JobState::suspended);
+  const bool by_itself = report.end == AttemptEnd::exited || report.end == AttemptEnd::out_of_memory;
+  if (!in_grace || !by_itself || share.exited || share.given_up) return;
+  // Of srun's tasks on several nodes the last ones end the job.
+  const auto goes_on = [&](const NodeShare& other) {
+    return other.node != report.node && !other.exited && !other.released && !other.lost;
+  };
+  const auto& shares = job.placement->shares;
+  const bool of_script = job.spec->is_batch() && report.node == shares.front().node;
+  if (!of_script && !job.is_component() && std::ranges::any_of(shares, goes_on)) return;
+  events.emplace_back(JobPreempted{leader.key, {}, leader.preempt_requeue, {}, now});
+}
+
+}  // namespace
+
 std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now) {
   const NodeShare* share = share_of(state, report);
   if (!share) return {};
@@ -150,6 +174,7 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
   if (report.end == AttemptEnd::prolog_failed && !share->exited)
     drain_after(state, report.node, "Prolog error", now, events);
   if (report.epilog_failed) drain_after(state, report.node, "Epilog error", now, events);
+  yield_in_grace(state, report, *share, now, events);
   events.emplace_back(AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code,
                                    report.exit_signal, now, report.usage});
   return events;
@@ -160,6 +185,7 @@ std::vector<Event> decide_exit(const State& state, const ReportEnd& report, Time
   if (!share || share->exited || share->given_up) return {};  // of a node given up only the end counts
   std::vector<Event> events;
   if (report.end == AttemptEnd::prolog_failed) drain_after(state, report.node, "Prolog error", now, events);
+  yield_in_grace(state, report, *share, now, events);
   events.emplace_back(
       AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now});
   return events;
