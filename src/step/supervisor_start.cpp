@@ -232,10 +232,12 @@ Result<void> Supervisor::open_display() {
   if (options.x11().nodes() == wire::X11Wish::FIRST && plan_.node_position() != 0) return {};
   if (options.x11().nodes() == wire::X11Wish::LAST && plan_.node_position() + 1 != nodes) return {};
   const wire::Credential& identity = order_.identity();
-  MR_TRY(const std::string folder, spool_.make_folder("x11", identity.uid(), identity.gid()));
-  MR_TRY_VOID(in_context(x11_.open(folder, identity.uid(), identity.gid(), options.x11().screen()), "--x11"));
+  MR_TRY_VOID(in_context(x11_.open(options.x11().screen()), "--x11"));
+  MR_TRY(const std::string folder,
+         in_context(spool_.make_folder("x11", identity.uid(), identity.gid(), {"Xauthority", x11_.authority_entry()}),
+                    "--x11"));
   environment_.set("DISPLAY", x11_.display());
-  environment_.set("XAUTHORITY", x11_.authority());
+  environment_.set("XAUTHORITY", folder + "/Xauthority");
   streams_.send_x11(x11_.greeting());
   return {};
 }
