@@ -17,6 +17,7 @@
 #include "core/model/cpu_bind.h"
 #include "isolation/cgroup.h"
 #include "step/channel.h"
+#include "step/errand.h"
 #include "step/fact_queue.h"
 #include "step/freezer.h"
 #include "step/gpus.h"
@@ -165,6 +166,7 @@ class Supervisor final {
   void suspend(bool suspended);
   void write_note(const std::string& line);
   bool all_tasks_ended() const;
+  bool is_childless() const;
   void finish();
   void tell_agent();
 
@@ -190,7 +192,7 @@ class Supervisor final {
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
   Freezer freezer_;
-  int error_file_ = -1;
+  JobNotes notes_;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool awaits_srun_ = false;       // its tasks begin when srun has proved who it is
   bool killed_before_start_ = false;

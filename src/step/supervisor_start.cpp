@@ -152,6 +152,7 @@ Result<void> Supervisor::start_batch() {
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
   MR_TRY_VOID(contain(spec, 0, spec.arguments.front()));
   choose_batch_files(spec);
+  spec.hands_over_errors = true;
   spec.login_environment = plan_.job().extras().user_env();
   add_hooks(spec);
   add_task(spec.environment, 0, 0);
