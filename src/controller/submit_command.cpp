@@ -10,6 +10,7 @@
 #include "core/admission/place_unasked.h"
 #include "core/ledger/apply.h"
 #include "core/planner/trial.h"
+#include "wire/limits.h"
 
 namespace millrace {
 
@@ -52,6 +53,12 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
   return true;
 }
 
+bool Commands::refuses_sizes(const wire::JobDescription& job, std::string_view environment, std::string_view script) {
+  const auto fits = check_sizes(job, environment, script);
+  if (!fits) refuse_with(2036, "Requested operation not supported on this system", fits.error().story);
+  return !fits;
+}
+
 void Commands::submit(const wire::SubmitJob& ask) {
   const std::uint64_t bytes = ask.script().size() + ask.environment().size() +
                               8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
@@ -63,7 +70,9 @@ void Commands::submit(const wire::SubmitJob& ask) {
   const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
   if (for_another && !actor_.is_admin)
     return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
-  if (refuses_words(ask)) return;
+  if (refuses_words(ask) || refuses_sizes(ask.job(), ask.environment(), ask.script())) return;
+  for (const wire::JobDescription& component : ask.more_components())
+    if (refuses_sizes(component, {}, {})) return;
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {

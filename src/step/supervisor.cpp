@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "step/proc.h"
+#include "wire/limits.h"
 
 namespace millrace {
 
@@ -205,7 +206,7 @@ void Supervisor::accept_agent() {
     close(fd);
     return;
   }
-  agent_ = Channel{fd};  // the newest agent is the only one
+  agent_ = Channel{fd, supervisor_frame_max};  // the newest agent is the only one
   log_.debug([] { return "an agent has come back"; });
   tell_agent();
   order_steps_again();
