@@ -61,8 +61,11 @@ ProcessName process_name(std::string_view pid, std::string_view start_time) {
           static_cast<std::uint64_t>(parse_integer(start_time).value_or(0))};
 }
 
+// So many entries are removed at once: a user's folder may hold any number, and the agent has others to serve.
+constexpr std::size_t removals_at_once = 1'000, removals_at_start = 100'000;
+
 // Never through a link: below a task's own folder names are its user's.
-void empty_folder(int folder, int levels) {
+void empty_folder(int folder, int levels, std::size_t& removals) {
   DIR* directory = fdopendir(folder);
   if (directory == nullptr) {
     close(folder);
@@ -70,20 +73,23 @@ void empty_folder(int folder, int levels) {
   }
   while (const dirent* entry = readdir(directory)) {
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    if (removals == 0) break;
+    --removals;
     if (unlinkat(dirfd(directory), entry->d_name, 0) == 0 || levels == 0) continue;
     const int below = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (below < 0) continue;
-    empty_folder(below, levels - 1);
+    empty_folder(below, levels - 1, removals);
     unlinkat(dirfd(directory), entry->d_name, AT_REMOVEDIR);
   }
   closedir(directory);
 }
 
-void remove_tree(const std::string& path) {
+// False: there was more of it.
+bool remove_tree(const std::string& path, std::size_t removals) {
   constexpr int levels = 16;
   if (const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); folder >= 0)
-    empty_folder(folder, levels);
-  rmdir(path.c_str());
+    empty_folder(folder, levels, removals);
+  return rmdir(path.c_str()) == 0 || removals > 0;
 }
 
 }  // namespace
@@ -135,7 +141,8 @@ std::vector<AttemptName> SpoolDirectory::list() const {
   if (directory == nullptr) return names;
   while (const dirent* entry = readdir(directory)) {
     const std::string_view text = entry->d_name;
-    if (text.starts_with(forgotten_prefix)) remove_tree(path_ + "/" + entry->d_name);
+    if (const std::string path = path_ + "/" + entry->d_name; text.starts_with(forgotten_prefix))
+      if (!remove_tree(path, removals_at_start)) unfinished_.push_back(path);
     if (const auto name = parse_name(text)) names.push_back(*name);
   }
   closedir(directory);
@@ -169,7 +176,9 @@ Result<void> SpoolDirectory::write_end(AttemptName name, const wire::AttemptStat
 
 void SpoolDirectory::forget(AttemptName name) const {
   const std::string forgotten = path_ + "/" + std::string{forgotten_prefix} + text_of(name);
-  if (rename(path_of(name).c_str(), forgotten.c_str()) == 0) remove_tree(forgotten);
+  if (!unfinished_.empty() && remove_tree(unfinished_.back(), removals_at_once)) unfinished_.pop_back();
+  if (rename(path_of(name).c_str(), forgotten.c_str()) != 0) return;
+  if (!remove_tree(forgotten, removals_at_once)) unfinished_.push_back(forgotten);
 }
 
 std::uint64_t SpoolDirectory::read_epoch() const {

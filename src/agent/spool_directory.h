@@ -65,7 +65,8 @@ class SpoolDirectory {
   // Takes the place of a supervisor that has not begun, so that none can begin later. False: one was faster.
   Result<bool> give_up(AttemptName name) const;
   Result<void> write_end(AttemptName name, const wire::AttemptStatus& status) const;
-  // By a rename first, so that a crash in between leaves either all of it or nothing that looks like an attempt.
+  // A bounded part of it, and of one that was left; the rest is gone when others have been forgotten, or at the next
+  // start. By a rename first, so that a crash in between leaves either all of it or nothing that looks like an attempt.
   void forget(AttemptName name) const;
 
   // The highest epoch ever obeyed; 0 when none was.
@@ -75,6 +76,7 @@ class SpoolDirectory {
  private:
   explicit SpoolDirectory(std::string path) : path_(std::move(path)) {}
   std::string path_;
+  mutable std::vector<std::string> unfinished_;  // forgotten ones with much in them: each call removes some of it
 };
 
 }  // namespace millrace

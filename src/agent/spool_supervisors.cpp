@@ -93,7 +93,7 @@ bool SpoolSupervisors::connect_to_supervisor(AttemptName name, Attempt& attempt,
 void SpoolSupervisors::attach(AttemptName name, Attempt& attempt, int fd) {
   detach(attempt);
   attempt.fd = fd;
-  attempt.reader = FrameReader{request_size_max};
+  attempt.reader = FrameReader{supervisor_frame_max};
   attempt.watch = readiness_.watch(fd, [this, name] { read_some(name); }, [this, name] { write_some(name); });
   attempt.watch->want_readable();
 }
@@ -125,6 +125,12 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   order.set_spool(spool_.path_of(name));
   *order.mutable_log() = settings_.log_wish();
   if (settings_.isolation) *order.mutable_isolation() = settings_.isolation(plan);
+  // Admission sees to it that it fits. A supervisor that refused it would be found and told again for ever.
+  if (const std::size_t size = order.ByteSizeLong(); size > supervisor_frame_max) {
+    detach(attempt);
+    return end_as(name, wire::AttemptStatus::LAUNCH_FAILED,
+                  "the launch has " + std::to_string(size) + " bytes, more than a supervisor takes");
+  }
   const wire::AttemptStatus status = attempt.status;
   send(name, order);
   observer_->attempt_changed(status);

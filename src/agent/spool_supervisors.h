@@ -16,6 +16,7 @@
 #include "ports/loop.h"
 #include "ports/supervisors.h"
 #include "wire/frame.h"
+#include "wire/limits.h"
 
 namespace millrace {
 
@@ -57,7 +58,7 @@ class SpoolSupervisors final : public Supervisors {
     wire::AttemptStatus status;
     int fd = -1;
     std::unique_ptr<Watch> watch;
-    FrameReader reader{request_size_max};
+    FrameReader reader{supervisor_frame_max};
     std::string unsent;
   };
 

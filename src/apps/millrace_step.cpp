@@ -16,6 +16,7 @@
 #include "step/oci_bundle.h"
 #include "step/pmix_server.h"
 #include "step/supervisor.h"
+#include "wire/limits.h"
 
 namespace {
 
@@ -104,7 +105,7 @@ int main(int count, char** arguments) {
     return 1;
   }
   setsid();
-  Channel agent{agent_socket};
+  Channel agent{agent_socket, supervisor_frame_max};
   const auto order = receive_order(agent);
   if (!order) return 1;
   prctl(PR_SET_CHILD_SUBREAPER, 1);

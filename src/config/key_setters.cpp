@@ -31,7 +31,7 @@ struct SchedulerRow {
 constexpr SchedulerRow scheduler_rows[] = {
     {"max_script_size",
      [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
-       constexpr std::int64_t ceiling = 14 << 20;  // a request with a larger one would not be read (wire/frame.h)
+       constexpr std::int64_t ceiling = 14 << 20;  // a request with a larger one would not be read (wire/limits.h)
        if (n < 1 || n > ceiling) return fail(Errc::invalid, "max_script_size must be 1 to " + std::to_string(ceiling));
        s.script_size_max = static_cast<std::uint64_t>(n);
        return {};

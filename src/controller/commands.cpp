@@ -209,7 +209,7 @@ const Job* Commands::job_for_steps(std::uint32_t id, bool as_owner) {
 }
 
 void Commands::create_step(const wire::CreateStep& ask) {
-  const Job* job = job_for_steps(ask.job_id(), true);
+  const Job* job = refuses_sizes(ask.step(), ask.environment(), {}) ? nullptr : job_for_steps(ask.job_id(), true);
   if (!job) return;
   if (ask.component() == 0) return c_.ask_keeper(asker_, request_.number(), *job, ask);
   // Named by the number of the whole, which is its first component's.

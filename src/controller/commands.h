@@ -72,6 +72,8 @@ class Commands final {
   void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
+  // What would not fit a later frame (wire/limits.h); it has been told.
+  bool refuses_sizes(const wire::JobDescription& job, std::string_view environment, std::string_view script);
   bool refuses_words(const wire::SubmitJob& ask);  // what this client may not say of a job; it has been told
   void set_crontab(const wire::SetCrontab& ask);   // standing_commands.cpp
   void query_crontab(const wire::QueryCrontab& ask);

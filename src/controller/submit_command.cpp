@@ -10,6 +10,7 @@
 #include "core/admission/place_unasked.h"
 #include "core/ledger/apply.h"
 #include "core/planner/trial.h"
+#include "wire/limits.h"
 
 namespace millrace {
 
@@ -53,10 +54,18 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
   return true;
 }
 
+bool Commands::refuses_sizes(const wire::JobDescription& job, std::string_view environment, std::string_view script) {
+  const auto fits = check_sizes(job, environment, script);
+  if (!fits) refuse_with(2036, "Requested operation not supported on this system", fits.error().story);
+  return !fits;
+}
+
 void Commands::submit(const wire::SubmitJob& ask) {
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
   // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
-  if (refuses_words(ask)) return;
+  if (refuses_words(ask) || refuses_sizes(ask.job(), ask.environment(), ask.script())) return;
+  for (const wire::JobDescription& component : ask.more_components())
+    if (refuses_sizes(component, {}, {})) return;
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {

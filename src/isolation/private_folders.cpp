@@ -1,12 +1,15 @@
 // src/isolation/private_folders.cpp - see private_folders.h.
 #include "isolation/private_folders.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +46,9 @@ Result<void> run_script(const std::string& script, const std::vector<std::string
   return {};
 }
 
+constexpr std::string_view gone_mark = ".gone-";
+constexpr int removal_patience_ms = 1'000;
+
 int remove_entry(const char* path, const struct stat*, int, struct FTW*) {
   ::remove(path);
   return 0;
@@ -69,9 +75,31 @@ Result<void> enter_private_folders(const PrivateFolders& folders) {
   return {};
 }
 
+// What is in there is the user's: it may be a million files, or hang. It gets another name, so that the job's next
+// attempt begins with empty folders, and a process of its own removes it, with what earlier ones did not finish.
 void remove_private_folders(const std::string& base) {
   if (base.empty() || base == "/") return;
-  nftw(base.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+  const std::string gone = base + std::string{gone_mark} + std::to_string(getpid());
+  if (rename(base.c_str(), gone.c_str()) != 0) return;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    nftw(gone.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    const std::string parent = gone.substr(0, gone.rfind('/'));
+    std::vector<std::string> left;
+    if (DIR* folder = opendir(parent.c_str()); folder != nullptr) {
+      while (const dirent* entry = readdir(folder))
+        if (std::string_view{entry->d_name}.find(gone_mark) != std::string_view::npos)
+          left.push_back(parent + "/" + entry->d_name);
+      closedir(folder);
+    }
+    for (const std::string& path : left) nftw(path.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    _exit(0);
+  }
+  if (pid < 0) return;
+  const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd one{ended, POLLIN, 0};
+  if (ended >= 0 && poll(&one, 1, removal_patience_ms) > 0) waitpid(pid, nullptr, WNOHANG);
+  if (ended >= 0) close(ended);
 }
 
 }  // namespace millrace

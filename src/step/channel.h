@@ -13,7 +13,8 @@ namespace millrace {
 class Channel {
  public:
   Channel() = default;
-  explicit Channel(int fd) : fd_(fd), reader_(request_size_max) {}
+  // `frame_max` is of what the peer may send (wire/limits.h).
+  explicit Channel(int fd, std::size_t frame_max = request_size_max) : fd_(fd), reader_(frame_max) {}
   Channel(Channel&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)), reader_(std::move(other.reader_)), unsent_(std::move(other.unsent_)) {}
   Channel& operator=(Channel&& other) noexcept;

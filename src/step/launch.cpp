@@ -80,28 +80,6 @@ void apply_limits(const TaskSpec& spec) {
   }
 }
 
-// Groups first, because only root may change them; uid last, because nothing can be changed afterwards. Checked by
-// asking the kernel, since a user's process with root's rights is the worst thing that can happen here.
-void become(const UserIds& user, int report) {
-  if (geteuid() != 0) {
-    if (geteuid() == user.uid) return;
-    give_up(report, "cannot run a job of uid " + std::to_string(user.uid) + ": this node's agent runs as uid " +
-                        std::to_string(geteuid()) + ", not as root");
-  }
-  if (setgroups(user.groups.size(), user.groups.data()) != 0) give_up_with_errno(report, "set the user's groups");
-  if (setresgid(user.gid, user.gid, user.gid) != 0) give_up_with_errno(report, "set the user's group");
-  if (setresuid(user.uid, user.uid, user.uid) != 0) give_up_with_errno(report, "become the user");
-  uid_t uids[3]{};
-  gid_t gids[3]{};
-  if (getresuid(&uids[0], &uids[1], &uids[2]) != 0 || getresgid(&gids[0], &gids[1], &gids[2]) != 0)
-    give_up_with_errno(report, "check the user's identity");
-  const bool held = std::ranges::all_of(uids, [&](uid_t id) { return id == user.uid; }) &&
-                    std::ranges::all_of(gids, [&](gid_t id) { return id == user.gid; });
-  std::vector<gid_t> groups(user.groups.size() + 1);
-  const int count = getgroups(static_cast<int>(groups.size()), groups.data());
-  if (!held || count != static_cast<int>(user.groups.size())) give_up(report, "the user's identity did not hold");
-}
-
 void open_stream(const StreamSpec& stream, int target, const char* name, int report) {
   int fd = stream.fd;
   if (!stream.path.empty()) fd = open(stream.path.c_str(), stream.flags | O_NOCTTY | O_CLOEXEC, 0666);
@@ -171,7 +149,7 @@ void confine(const TaskSpec& spec, int report) {
   reset_signals();
   confine(spec, report);
   apply_limits(spec);
-  become(spec.user, report);
+  if (const auto become = become_user(spec.user); !become) give_up(report, become.error().story);
   umask(spec.umask);
   open_stream(spec.in, STDIN_FILENO, "stdin", report);
   open_stream(spec.out, STDOUT_FILENO, "stdout", report);
@@ -186,7 +164,8 @@ void confine(const TaskSpec& spec, int report) {
     const std::string line = spec.bind_note + " [" + std::to_string(getpid()) + "]: mask " + spec.bind_mask + "\n";
     [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
   }
-  const bool error_is_file = spec.err_is_out ? !spec.out.path.empty() : !spec.err.path.empty();
+  const bool error_is_file =
+      spec.hands_over_errors && (spec.err_is_out ? !spec.out.path.empty() : !spec.err.path.empty());
   send_report(report, {&opened_mark, 1}, error_is_file ? STDERR_FILENO : -1);
 
   if (spec.receive != nullptr) {
@@ -215,6 +194,33 @@ void confine(const TaskSpec& spec, int report) {
 }
 
 }  // namespace
+
+// Groups first, because only root may change them; uid last, because nothing can be changed afterwards. Checked by
+// asking the kernel, since a user's process with root's rights is the worst thing that can happen here.
+Result<void> become_user(const UserIds& user) {
+  const auto failed = [](const char* doing) {
+    return fail(Errc::io, std::string{doing} + ": " + std::strerror(errno));
+  };
+  if (geteuid() != 0) {
+    if (geteuid() == user.uid) return {};
+    return fail(Errc::refused, "cannot run a job of uid " + std::to_string(user.uid) +
+                                   ": this node's agent runs as uid " + std::to_string(geteuid()) + ", not as root");
+  }
+  if (setgroups(user.groups.size(), user.groups.data()) != 0) return failed("set the user's groups");
+  if (setresgid(user.gid, user.gid, user.gid) != 0) return failed("set the user's group");
+  if (setresuid(user.uid, user.uid, user.uid) != 0) return failed("become the user");
+  uid_t uids[3]{};
+  gid_t gids[3]{};
+  if (getresuid(&uids[0], &uids[1], &uids[2]) != 0 || getresgid(&gids[0], &gids[1], &gids[2]) != 0)
+    return failed("check the user's identity");
+  const bool held = std::ranges::all_of(uids, [&](uid_t id) { return id == user.uid; }) &&
+                    std::ranges::all_of(gids, [&](gid_t id) { return id == user.gid; });
+  std::vector<gid_t> groups(user.groups.size() + 1);
+  const int count = getgroups(static_cast<int>(groups.size()), groups.data());
+  if (!held || count != static_cast<int>(user.groups.size()))
+    return fail(Errc::refused, "the user's identity did not hold");
+  return {};
+}
 
 Result<StartedTask> start_task(const TaskSpec& spec) {
   int ends[2];

@@ -38,6 +38,7 @@ struct TaskSpec {
   std::vector<std::pair<int, rlim_t>> soft_limits;  // RLIMIT_ number
   StreamSpec in, out, err;
   bool err_is_out = false;
+  bool hands_over_errors = false;     // we write notes into its stderr, where that is a file
   int kept_fd = -1;                   // stays open in the program, under the same number
   bool controls_terminal = false;     // its standard input is a terminal, and becomes that of its session
   const JobCgroup* cgroup = nullptr;  // joined before anything of the user's happens
@@ -62,6 +63,9 @@ struct TaskReport {
   std::string problem;  // not empty: it never became the user's program
   int error_file = -1;  // the task's stderr when it is a file, for our own notes
 };
+
+// For good: no process comes back from being the user.
+Result<void> become_user(const UserIds& user);
 
 // A process of its own session. Plain fork: the supervisor is small and a child that hangs in
 // the open of a dead file server must not hang us, as a vfork child would.

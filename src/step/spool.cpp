@@ -114,10 +114,26 @@ Result<std::string> AttemptSpool::write_file(const std::string& name, mode_t mod
   return path;
 }
 
-Result<std::string> AttemptSpool::make_folder(const std::string& name, uid_t uid, gid_t gid) const {
+Result<std::string> AttemptSpool::make_folder(const std::string& name, uid_t uid, gid_t gid,
+                                              const FirstFile& first) const {
   const std::string path = directory_ + "/" + name;
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return io_failure("make " + path);
-  if (geteuid() == 0 && lchown(path.c_str(), uid, gid) != 0) return io_failure("give " + path + " to its user");
+  if (mkdir(path.c_str(), 0700) != 0) return io_failure("make " + path);
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return io_failure("open " + path);
+  const bool root = geteuid() == 0;
+  bool good = true;
+  if (!first.name.empty()) {
+    const int file = openat(folder, first.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    good = file >= 0 && write_all(file, first.bytes) && (!root || fchown(file, uid, gid) == 0);
+    const int problem = errno;
+    if (file >= 0) close(file);
+    errno = problem;
+  }
+  good = good && (!root || fchown(folder, uid, gid) == 0);
+  const int problem = errno;
+  close(folder);
+  errno = problem;
+  if (!good) return io_failure("give " + path + " to its user");
   return path;
 }
 

@@ -40,8 +40,12 @@ class AttemptSpool {
 
   // Refused when somebody else claimed the attempt: then nothing of it may run here.
   Result<void> claim(std::string_view boot_id, std::string_view socket);
-  // A folder of the user's own below ours; removed with it.
-  Result<std::string> make_folder(const std::string& name, uid_t uid, gid_t gid) const;
+  struct FirstFile {
+    std::string name, bytes;
+  };
+  // A new folder of the user's own below ours; removed with it. It becomes the user's last of all: whatever we put into
+  // it (`first`) is there before anybody else can reach it. One that is there already is not ours to touch.
+  Result<std::string> make_folder(const std::string& name, uid_t uid, gid_t gid, const FirstFile& first = {}) const;
   // Gives the script to the user; path to execute. Only root can give files away, anybody else runs as itself.
   Result<std::string> write_script(std::string_view script, uid_t uid, gid_t gid) const;
   // Another file of the user's, such as the list of hosts that PBS promises; its path.

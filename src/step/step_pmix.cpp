@@ -19,12 +19,14 @@
 #include "base/text.h"
 #include "step/channel.h"
 #include "step/environment.h"
+#include "step/errand.h"
 #include "step/step_mpi.h"
 
 namespace millrace {
 namespace {
 
-constexpr int patience_ms = 60'000;  // of a loaded machine; the library takes a tenth of a second
+constexpr int patience_ms = 30'000;  // of a loaded machine; the library takes a tenth of a second
+constexpr unsigned removal_limit_seconds = 60;
 
 class PmixTasks final : public StepMpi {
  public:
@@ -87,7 +89,7 @@ class PmixTasks final : public StepMpi {
     server_.close();
     if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == 0) {  // most often it was killed with what the tasks left behind
       kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
+      wait_for_errand(pid_, 1'000);
     }
     pid_ = -1;
     remove_folder();
@@ -126,18 +128,15 @@ class PmixTasks final : public StepMpi {
     out.set_text(text);
   }
 
-  // The server was killed with the tasks, so it cannot clean up itself. With the user's rights: the path is the user's.
+  // The server was killed with the tasks, so it cannot clean up itself. The folder is the user's: what is in it, and
+  // how long it takes to remove it, is his affair.
   void remove_folder() {
     if (folder_.empty()) return;
-    const bool root = geteuid() == 0 && user_.uid != 0;
-    if (root && (setegid(user_.gid) != 0 || seteuid(user_.uid) != 0)) {
-      [[maybe_unused]] const int back = setegid(0);
-      return;
-    }
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    begin_errand(user_, -1, removal_limit_seconds, [this] {
+      std::error_code ignored;
+      std::filesystem::remove_all(folder_, ignored);
+    });
     folder_.clear();
-    if (root && (seteuid(0) != 0 || setegid(0) != 0)) ::abort();  // a supervisor without its rights can end nothing
   }
 
   pid_t pid_;

@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "step/proc.h"
+#include "wire/limits.h"
 
 namespace millrace {
 
@@ -22,6 +23,7 @@ constexpr std::int64_t requeue_patience_us =
 constexpr std::int64_t kill_again_us = 100'000;  // a fork bomb needs several rounds
 constexpr std::int64_t record_again_us = 5'000'000;
 constexpr std::int64_t srun_patience_us = 5'000'000;
+constexpr int note_patience_ms = 2'000;  // everything has ended; only a last line of ours is still to be written
 constexpr std::int64_t epilog_patience_us = 5'000'000;  // of one task: meant to be short
 
 std::int64_t clock_us(clockid_t clock) {
@@ -54,7 +56,6 @@ Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, in
 
 Supervisor::~Supervisor() {
   for (RunningTask& task : tasks_) close_fd(task.report);
-  close_fd(error_file_);
   close_fd(listener_);
   close_fd(child_signals_);
 }
@@ -126,6 +127,7 @@ void Supervisor::wait_for_events() {
   if (mpi_) move_mpi();
   if (x11_.is_open()) move_x11();
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
+  streams_.on_time(clock_us(CLOCK_MONOTONIC));
   look_at_srun();
   on_time();
 }
@@ -159,7 +161,6 @@ void Supervisor::handle(const pollfd& ready) {
 }
 
 void Supervisor::on_time() {
-  streams_.on_time(clock_us(CLOCK_MONOTONIC));
   if (!ended_) {
     const std::int64_t now = clock_us(CLOCK_MONOTONIC);
     if (killing_ && killing_->term_at_us != 0 && now >= killing_->term_at_us) end_politely();
@@ -205,7 +206,7 @@ void Supervisor::accept_agent() {
     close(fd);
     return;
   }
-  agent_ = Channel{fd};  // the newest agent is the only one
+  agent_ = Channel{fd, supervisor_frame_max};  // the newest agent is the only one
   log_.debug([] { return "an agent has come back"; });
   tell_agent();
   order_steps_again();
@@ -239,10 +240,7 @@ void Supervisor::take_report(RunningTask& task) {
   const auto report = read_report(task.report);
   close_fd(task.report);
   if (!report) return;
-  if (report->error_file >= 0) {
-    close_fd(error_file_);
-    error_file_ = report->error_file;
-  }
+  if (report->error_file >= 0) notes_.set_file(report->error_file);
   if (report->problem.empty() || !problem_.empty()) return;
   problem_ = report->problem;
   if (tasks_.size() > 1) begin_kill(0);
@@ -259,6 +257,7 @@ void Supervisor::reap() {
     rusage used{};
     const ProcessUsage io = process_usage(pid);
     if (wait4(pid, &wait_status, WNOHANG, &used) != pid) break;
+    if (notes_.ended(pid, wait_status)) continue;
     take_usage(pid, used, io);
     for (RunningTask& task : tasks_) {
       if (task.pid != pid) continue;
@@ -291,14 +290,20 @@ void Supervisor::reap() {
 // Nobody survives the last task: what it left behind is killed, and only then has the attempt ended.
 void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
-  siginfo_t ignored{};
-  const bool childless = waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
-  const bool nobody = childless && is_cgroup_empty();
+  const bool nobody = is_childless() && is_cgroup_empty();
   if (nobody || !spares_children())
     for (const UntoldEnd& end : std::exchange(untold_ends_, {})) tell_end(end);
   if (nobody) return finish_after_steps();
   children_left_ = true;
   if (!spares_children()) signal_all(SIGKILL);
+}
+
+// Somebody who writes a note of ours is none of the job's, and may never come back.
+bool Supervisor::is_childless() const {
+  siginfo_t ignored{};
+  if (waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return true;
+  return notes_.writer() > 0 &&
+         std::ranges::all_of(descendants(getpid()), [&](pid_t pid) { return pid == notes_.writer(); });
 }
 
 bool Supervisor::all_tasks_ended() const {
@@ -307,9 +312,10 @@ bool Supervisor::all_tasks_ended() const {
 
 void Supervisor::begin_kill(const wire::Kill& kill) {
   if (killing_ || ended_) return;
+  // Signals first: nothing that is said about it keeps it waiting.
+  begin_kill(kill.kill_wait_seconds(), kill.why() == wire::Kill::REQUEUED ? requeue_patience_us : 0);
   if (plan_.node_position() == 0 && !holds_allocation_)
     write_note(kill_note(plan_, kill.why(), clock_us(CLOCK_REALTIME) / 1'000'000));
-  begin_kill(kill.kill_wait_seconds(), kill.why() == wire::Kill::REQUEUED ? requeue_patience_us : 0);
 }
 
 void Supervisor::end_politely() {
@@ -361,16 +367,15 @@ void Supervisor::send_signal(const wire::SignalAttempt& signal) {
 void Supervisor::signal_all(int number) const {
   log_.debug([&] { return "signal " + std::to_string(number) + " to all processes"; });
   if (number == SIGKILL && cgroup_) cgroup_->kill_all();
-  for (const pid_t pid : descendants(getpid())) kill(pid, number);
+  for (const pid_t pid : descendants(getpid()))
+    if (pid != notes_.writer()) kill(pid, number);
 }
 
 void Supervisor::write_note(const std::string& line) {
   if (plan_.job().interactive()) return streams_.note(line);
   for (RunningTask& task : tasks_)
     if (task.report >= 0) take_report(task);  // it may bring the file
-  if (error_file_ < 0) return;
-  const std::string text = line + "\n";
-  [[maybe_unused]] const ssize_t ignored = write(error_file_, text.data(), text.size());
+  notes_.write(common_spec().user, line);
 }
 
 void Supervisor::finish() {
@@ -404,6 +409,7 @@ void Supervisor::finish() {
     status_.set_exit_signal(53);  // what Slurm's accounting shows for a job that could not be set up
     status_.set_problem(problem_);
   }
+  notes_.finish(note_patience_ms);
   recorded_ = spool_.write_end(status_).has_value();
   ended_ = true;
   log_.verbose([&] {

@@ -17,6 +17,7 @@
 #include "core/model/cpu_bind.h"
 #include "isolation/cgroup.h"
 #include "step/channel.h"
+#include "step/errand.h"
 #include "step/fact_queue.h"
 #include "step/freezer.h"
 #include "step/gpus.h"
@@ -122,7 +123,10 @@ class Supervisor final {
   void drop_parts();       // nobody will start them
   void drop_left_parts();  // whose srun has not been heard of for long
   void give_devices(const StepShare& share, wire::LaunchPlan& there) const;
-  void order_steps_again();
+  void order_steps_again();  // all that are not confirmed
+  void order_new_steps();
+  void order_steps();  // as many of those that were not sent as may be under way
+  void confirm(std::uint32_t id, const std::string& node);
   void refuse_waiting_steps();
   void tell_waiting_steps();
   void tell_step_client(const wire::StepRequest& request, const wire::StepNews& news);
@@ -165,6 +169,7 @@ class Supervisor final {
   void suspend(bool suspended);
   void write_note(const std::string& line);
   bool all_tasks_ended() const;
+  bool is_childless() const;
   void finish();
   void tell_agent();
 
@@ -190,7 +195,7 @@ class Supervisor final {
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
   Freezer freezer_;
-  int error_file_ = -1;
+  JobNotes notes_;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool awaits_srun_ = false;       // its tasks begin when srun has proved who it is
   bool killed_before_start_ = false;
@@ -217,6 +222,7 @@ class Supervisor final {
     wire::JobSignal warning{};                // --signal; told once
     bool warned = false;
     std::int64_t kill_again_us = 0;           // 0: its time is not over
+    wire::LaunchPlan launch{};                // the same for all of its nodes
     std::optional<wire::StepNews> to_tell{};  // that it was created, when it is known to be in the log
   };
   std::optional<StepKeeper> keeper_;
@@ -231,8 +237,14 @@ class Supervisor final {
   };
   std::vector<WaitingStep> waiting_steps_;
   std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
-  std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch>
+  struct Unconfirmed {
+    wire::LaunchPlan own;  // what is this node's; the rest is in KeptStep::launch
+    std::size_t sent = 0;  // bytes, once it is on its way
+  };
+  std::map<std::pair<std::uint32_t, std::string>, Unconfirmed>
       unconfirmed_;  // by step and node: no report of it has come yet
+  std::size_t under_way_bytes_ = 0;
+  bool all_sent_ = true;
   std::int64_t order_again_us_ = 0;
   std::int64_t look_at_parts_us_ = 0;  // 0: none is prepared
   FactQueue facts_;

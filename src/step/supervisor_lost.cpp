@@ -32,7 +32,7 @@ void Supervisor::lose_node_of_step(std::uint32_t id, const std::string& node, bo
     news.add_lost_tasks(ask.part().first_task() + task);
   tell_step_client(found->second.request, news);
   if (given_up && !goes_on) found->second.fact.set_end(wire::StepFact::CANCELLED);
-  unconfirmed_.erase({id, node});
+  confirm(id, node);
   wire::AttemptStatus status;
   status.set_step(id);
   status.set_state(wire::AttemptStatus::ENDED);

@@ -88,7 +88,7 @@ void Supervisor::hear_of_part(std::uint32_t id, const wire::StepRequest& request
   news.set_kind(wire::StepNews::CREATED);
   news.set_step_id(id);
   tell_step_client(request, news);
-  order_steps_again();
+  order_new_steps();
 }
 
 // Nothing of it ran; its number stays used.

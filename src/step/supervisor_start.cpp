@@ -152,6 +152,7 @@ Result<void> Supervisor::start_batch() {
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
   MR_TRY_VOID(contain(spec, 0, spec.arguments.front()));
   choose_batch_files(spec);
+  spec.hands_over_errors = true;
   spec.login_environment = plan_.job().extras().user_env();
   add_hooks(spec);
   add_task(spec.environment, 0, 0);
@@ -232,10 +233,12 @@ Result<void> Supervisor::open_display() {
   if (options.x11().nodes() == wire::X11Wish::FIRST && plan_.node_position() != 0) return {};
   if (options.x11().nodes() == wire::X11Wish::LAST && plan_.node_position() + 1 != nodes) return {};
   const wire::Credential& identity = order_.identity();
-  MR_TRY(const std::string folder, spool_.make_folder("x11", identity.uid(), identity.gid()));
-  MR_TRY_VOID(in_context(x11_.open(folder, identity.uid(), identity.gid(), options.x11().screen()), "--x11"));
+  MR_TRY_VOID(in_context(x11_.open(options.x11().screen()), "--x11"));
+  MR_TRY(const std::string folder,
+         in_context(spool_.make_folder("x11", identity.uid(), identity.gid(), {"Xauthority", x11_.authority_entry()}),
+                    "--x11"));
   environment_.set("DISPLAY", x11_.display());
-  environment_.set("XAUTHORITY", x11_.authority());
+  environment_.set("XAUTHORITY", folder + "/Xauthority");
   streams_.send_x11(x11_.greeting());
   return {};
 }

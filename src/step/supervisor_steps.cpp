@@ -9,6 +9,7 @@
 #include "core/model/layout.h"
 #include "core/model/step.h"
 #include "step/supervisor.h"
+#include "wire/limits.h"
 
 namespace millrace {
 namespace {
@@ -287,7 +288,7 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
   for (const std::string& note : notes) news.add_notes(note);
   kept.to_tell = news;
   if (!request.ask().recorded()) tell_created(kept);
-  order_steps_again();
+  order_new_steps();
 }
 
 void Supervisor::tell_created(KeptStep& step) {
@@ -296,16 +297,14 @@ void Supervisor::tell_created(KeptStep& step) {
 }
 
 void Supervisor::launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement) {
-  const wire::LaunchPlan plan = step_plan(ask, placement, id);
-  watch_time_of(steps_.at(id), ask.step());
-  const auto ranks = keeper_->ranks_of(placement.shares, plan.job().resources());
+  KeptStep& kept = steps_.at(id);
+  kept.launch = step_plan(ask, placement, id);
+  watch_time_of(kept, ask.step());
+  const auto ranks = keeper_->ranks_of(placement.shares, kept.launch.job().resources());
   for (std::size_t i = 0; i < placement.shares.size(); ++i) {
     const StepShare& share = placement.shares[i];
     const std::string& node = keeper_->nodes()[share.node];
-    wire::StepLaunch& launch = unconfirmed_[{id, node}];
-    *launch.mutable_plan() = plan;
-    *launch.mutable_identity() = order_.identity();
-    wire::LaunchPlan& there = *launch.mutable_plan();
+    wire::LaunchPlan& there = unconfirmed_[{id, node}].own;
     there.set_node_position(ask.part().first_node() + static_cast<std::uint32_t>(i));
     there.set_node_name(node);
     for (const std::uint32_t rank : ranks[i]) there.add_ranks(ask.part().first_task() + rank);
@@ -329,18 +328,54 @@ void Supervisor::give_devices(const StepShare& share, wire::LaunchPlan& there) c
 
 // Given until a report shows that it arrived; an agent or a controller may have been away.
 void Supervisor::order_steps_again() {
-  for (const auto& [where, launch] : unconfirmed_) {
+  for (auto& [where, launch] : unconfirmed_) launch.sent = 0;
+  under_way_bytes_ = 0;
+  all_sent_ = false;
+  order_again_us_ = monotonic_us() + order_again_after_us;
+  order_steps();
+}
+
+void Supervisor::order_new_steps() {
+  all_sent_ = false;
+  if (const std::int64_t now = monotonic_us(); order_again_us_ <= now) order_again_us_ = now + order_again_after_us;
+  order_steps();
+}
+
+void Supervisor::order_steps() {
+  if (all_sent_) return;
+  for (auto& [where, launch] : unconfirmed_) {
+    const auto step = steps_.find(where.first);
+    if (launch.sent != 0 || step == steps_.end()) continue;
     wire::StepFromNode message;
-    *message.mutable_launch() = launch;
+    *message.mutable_launch()->mutable_identity() = order_.identity();
+    wire::LaunchPlan& plan = *message.mutable_launch()->mutable_plan();
+    plan = step->second.launch;
+    plan.MergeFrom(launch.own);
+    plan.set_node_position(launch.own.node_position());  // also where it is 0
+    const std::size_t size = message.ByteSizeLong();
+    if (under_way_bytes_ != 0 && under_way_bytes_ + size > launch_burst_max) return;
+    launch.sent = size;
+    under_way_bytes_ += size;
     send_from_keeper(std::move(message), where.second);
   }
-  order_again_us_ = monotonic_us() + order_again_after_us;
+  all_sent_ = true;
+}
+
+void Supervisor::confirm(std::uint32_t id, const std::string& node) {
+  const auto found = unconfirmed_.find({id, node});
+  if (found == unconfirmed_.end()) return;
+  under_way_bytes_ -= std::min(under_way_bytes_, found->second.sent);
+  unconfirmed_.erase(found);
+  const auto next = unconfirmed_.lower_bound({id, ""});
+  const bool last = next == unconfirmed_.end() || next->first.first != id;
+  if (const auto step = steps_.find(id); last && step != steps_.end()) step->second.launch.Clear();
+  order_steps();
 }
 
 void Supervisor::hear_step_report(const wire::StepReport& report) {
   const wire::AttemptStatus& status = report.status();
   const std::uint32_t id = status.step();
-  unconfirmed_.erase({id, report.node()});
+  confirm(id, report.node());
   if (status.state() != wire::AttemptStatus::ENDED) return;
   const auto found = steps_.find(id);
   const bool failed =
@@ -393,6 +428,7 @@ void Supervisor::refuse_waiting_steps() {
   for (const WaitingStep& waiting : std::exchange(waiting_steps_, {}))
     refuse_step(waiting.request, already_done, "Job/step already completing or completed");
   unconfirmed_.clear();
+  under_way_bytes_ = 0;
 }
 
 }  // namespace millrace

@@ -2,7 +2,6 @@
 #include "step/x11_forward.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@ namespace {
 constexpr std::uint32_t display_first = 50, display_last = 999;  // below are people's own, and ssh's
 constexpr std::uint32_t tcp_of_display = 6000;
 constexpr std::size_t connections_max = 256;
+constexpr std::size_t unsent_max = 16u << 20;  // of a program that does not read what its display says
 
 int listen_on(std::uint32_t display) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -57,22 +57,14 @@ void X11Forward::close() {
   listener_ = -1;
 }
 
-Result<void> X11Forward::open(const std::string& folder, uid_t uid, gid_t gid, std::uint32_t screen) {
+Result<void> X11Forward::open(std::uint32_t screen) {
   cookie_.resize(16);
   if (getrandom(cookie_.data(), cookie_.size(), 0) != static_cast<ssize_t>(cookie_.size()))
     return fail(Errc::io, std::string{"make a cookie: "} + std::strerror(errno));
-  std::uint32_t display = display_first;
-  while (display <= display_last && (listener_ = listen_on(display)) < 0) ++display;
+  number_ = display_first;
+  while (number_ <= display_last && (listener_ = listen_on(number_)) < 0) ++number_;
   if (listener_ < 0) return fail(Errc::unavailable, "no display of 50 to 999 is free on this node");
-  display_ = "localhost:" + std::to_string(display) + "." + std::to_string(screen);
-  authority_ = folder + "/Xauthority";
-  const int file = ::open(authority_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  const std::string entry = xauthority_entry(display, cookie_);
-  const bool written = file >= 0 && write(file, entry.data(), entry.size()) == static_cast<ssize_t>(entry.size()) &&
-                       (geteuid() != 0 || fchown(file, uid, gid) == 0);
-  const int problem = errno;
-  if (file >= 0) ::close(file);
-  if (!written) return fail(Errc::io, "write " + authority_ + ": " + std::strerror(problem));
+  display_ = "localhost:" + std::to_string(number_) + "." + std::to_string(screen);
   return {};
 }
 
@@ -151,7 +143,7 @@ void X11Forward::take(const wire::X11Piece& piece) {
   it->second.unsent += piece.data();
   it->second.ended = it->second.ended || piece.ended();
   flush(it->second);
-  if (!it->second.ended || !it->second.unsent.empty()) return;
+  if (it->second.unsent.size() <= unsent_max && (!it->second.ended || !it->second.unsent.empty())) return;
   ::close(it->second.fd);
   connections_.erase(it);
 }

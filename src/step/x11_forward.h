@@ -3,7 +3,6 @@
 #pragma once
 
 #include <poll.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
@@ -15,6 +14,9 @@
 
 namespace millrace {
 
+// One entry of an Xauthority file, for every address of this display.
+std::string xauthority_entry(std::uint32_t display, const std::string& cookie);
+
 class X11Forward {
  public:
   X11Forward() = default;
@@ -22,11 +24,12 @@ class X11Forward {
   X11Forward& operator=(const X11Forward&) = delete;
   ~X11Forward();
 
-  // Finds a free display on loopback and writes the file that lets the user's programs, and nobody else's, use it.
-  Result<void> open(const std::string& folder, uid_t uid, gid_t gid, std::uint32_t screen);
+  // Finds a free display on loopback. authority_entry() is what the file must hold that lets the user's programs, and
+  // nobody else's, use it.
+  Result<void> open(std::uint32_t screen);
+  std::string authority_entry() const { return xauthority_entry(number_, cookie_); }
   bool is_open() const { return listener_ >= 0; }
-  const std::string& display() const { return display_; }      // DISPLAY
-  const std::string& authority() const { return authority_; }  // XAUTHORITY
+  const std::string& display() const { return display_; }  // DISPLAY
   wire::X11Piece greeting() const;
 
   void add_polls(std::vector<pollfd>& polls, bool may_read) const;
@@ -45,12 +48,10 @@ class X11Forward {
   void flush(Connection& connection);
 
   int listener_ = -1;
-  std::string display_, authority_, cookie_;
+  std::uint32_t number_ = 0;
+  std::string display_, cookie_;
   std::map<std::uint32_t, Connection> connections_;
   std::uint32_t next_ = 1;
 };
-
-// One entry of an Xauthority file, for every address of this display.
-std::string xauthority_entry(std::uint32_t display, const std::string& cookie);
 
 }  // namespace millrace
