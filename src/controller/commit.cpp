@@ -6,11 +6,6 @@
 #include "wire/event_codec.h"
 
 namespace millrace {
-namespace {
-
-constexpr std::uint64_t much_room = 64u << 20;  // more than the facts of any request take
-
-}  // namespace
 
 PayloadId payload_id(std::string_view bytes) {
   const std::string digest = sha256(bytes);
@@ -89,7 +84,6 @@ void Commit::note(const Event& event, TouchedRecords& touched) {
 
 bool Commit::has_room(const std::vector<Event>& events, std::uint64_t payload_bytes) const {
   std::uint64_t bytes = batch_bytes_ + payload_bytes;
-  if (log_.room(bytes + much_room) == Room::enough) return true;  // the usual case, without looking closer
   for (const Event& event : events) bytes += encode_event(event).size();
   return log_.room(bytes) == Room::enough;
 }

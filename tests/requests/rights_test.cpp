@@ -46,7 +46,8 @@ Schema read_schema() {
       for (; to < text.size() && depth > 0; ++to) depth += text[to] == '{' ? 1 : text[to] == '}' ? -1 : 0;
       const std::string body = text.substr(from, to - from);
       for (std::sregex_iterator each{body.begin(), body.end(), field}; each != end; ++each)
-        out[prefix + (*at)[1].str()].push_back({(*each)[1], (*each)[2], std::stoi((*each)[3])});
+        if (body.find("enum " + (*each)[1].str() + " {") == std::string::npos)
+          out[prefix + (*at)[1].str()].push_back({(*each)[1], (*each)[2], std::stoi((*each)[3])});
     }
   }
   return out;
