@@ -295,9 +295,9 @@ class History {
       policy_.gang = !policy_.gang;
       gang_changed_ = true;
     }
-    ClusterConfigured read{nodes, {main_, small_}, policy_, now_};
-    read.keep = static_cast<KeepPartitions>(random_.below(4));
-    happen({read});
+    if (random_.chance(1, 3)) policy_.min_job_age_seconds = static_cast<std::uint32_t>(random_.below(600));
+    const auto keep = static_cast<KeepPartitions>(random_.below(4));
+    happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_, {}, keep}});
   }
 
   SubmitJob any_request() {

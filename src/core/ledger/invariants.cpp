@@ -399,7 +399,9 @@ bool is_there(const State& state, const DeadlineKey& due) {
   if (due.kind == DeadlineKind::reservation) return state.reservations.contains(ReservationId{number});
   if (due.kind == DeadlineKind::node_resume)
     return state.nodes.contains(NodeIndex{number}) && state.node(NodeIndex{number}).resume_at == due.at;
-  return state.jobs.contains(due.key);
+  const Job* job = state.find_job(due.key);
+  if (job && due.kind == DeadlineKind::forget) return forget_time(state, *job) == due.at;
+  return job != nullptr;
 }
 
 std::optional<BrokenLaw> check_indexes(const State& state) {

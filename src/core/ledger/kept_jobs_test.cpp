@@ -67,6 +67,20 @@ class KeptJobs : public testing::Test {
   Time now_{1'000'000'000'000};
 };
 
+TEST_F(KeptJobs, Jobs_that_ended_are_forgotten_when_a_new_MinJobAge_says_so) {
+  const JobKey key = ended("done");
+  ClusterConfigured read{
+      {*state_.node(NodeIndex{0}).def}, {state_.partition(PartitionIndex{0}).def}, *state_.policy, now_};
+  for (const std::uint32_t age : {10u, 100'000u}) {
+    read.policy.min_job_age_seconds = age;
+    happen(read);
+    ASSERT_EQ(state_.deadlines.size(), 1u);
+    EXPECT_EQ((*state_.deadlines.begin()).first.at, now_ + seconds(age));
+  }
+  happen(JobForgotten{key, now_});
+  EXPECT_TRUE(state_.deadlines.empty()) << "a second JobForgotten would be of no job";
+}
+
 TEST_F(KeptJobs, A_forgotten_job_is_known_to_nobody_but_accounting) {
   const JobKey key = ended("done", 3);
   const JobId id = state_.job(key).id;
