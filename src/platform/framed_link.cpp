@@ -43,7 +43,8 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   Loop::TimerId write_guard = 0;    // while the peer takes nothing
   bool progress = false;            // since write_guard was set
   bool backlog = false;             // messages that are here get their turn
-  bool reading_held = false;        // until the peer has read
+  bool backlog_held = false;        // until the peer has read
+  bool reading_held = false;        // the same, of what has not come yet
   std::string plain;                // frames the filter has not taken yet
   std::string out;                  // bytes for the socket, from out_begin on
   std::size_t out_begin = 0;
@@ -204,6 +205,13 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
     reader.forget_taken();
     if (undelivered == 0) return;
     backlog = true;
+    go_on_with_backlog();
+  }
+
+  // What is here of a peer that does not read its answers waits, too: each message may cost us a large one.
+  void go_on_with_backlog() {
+    backlog_held = unsent() >= limits.read_while_unsent_below;
+    if (backlog_held) return;
     loop.post([weak = weak_from_this()] {
       const auto inner = weak.lock();
       if (!inner || inner->phase != Phase::open) return;
@@ -304,6 +312,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
     if (unsent() == 0) loop.cancel(std::exchange(write_guard, 0));
     if (phase == Phase::open) (void)account();
     grant_wish();
+    if (backlog_held) go_on_with_backlog();
     if (reading_held) read_on();
     if (phase == Phase::leaving && unsent() == 0) shut();
   }
@@ -324,9 +333,11 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
     if (wish && unsent() < wished_below) loop.post(std::exchange(wish, nullptr));
   }
 
-  // The peer may have said why before it went: what it sent is read first, and the end of the stream ends the link.
+  // The peer may have said why before it went: what it sent is read first, and the end of the stream ends the link. A
+  // client has nothing more to say that anybody could answer.
   void broken_pipe(int error) {
     if (phase == Phase::leaving) return shut();
+    if (limits.read_while_unsent_below != SIZE_MAX) return end("connection closed by peer, which left answers unread");
     out.clear();
     out_begin = 0;
     if (error != EPIPE && error != ECONNRESET) return end("write: " + errno_text(error));

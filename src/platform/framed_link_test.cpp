@@ -261,6 +261,22 @@ TEST_F(FramedLinkTest, Half_messages_of_one_user_hold_a_bounded_part_of_memory) 
       << "the others go on";
 }
 
+TEST_F(FramedLinkTest, Requests_of_a_peer_that_goes_without_reading_are_not_carried_out) {
+  LinkLimits limits;
+  limits.read_while_unsent_below = 64u << 10;
+  listen(settings(limits));
+  Descriptor socket = raw_connect();
+  run_until([&] { return !sessions.empty(); });
+  sessions[0]->heard.on_message = [&] { sessions[0]->link->send(std::string(8u << 20, 'x')); };
+  const std::string three = frame("1") + frame("2") + frame("3");
+  ASSERT_EQ(::send(socket.get(), three.data(), three.size(), 0), static_cast<ssize_t>(three.size()));
+  run_until([&] { return sessions[0]->heard.messages.size() == 1; });
+  socket.reset();
+  run_until([&] { return !sessions[0]->heard.why.empty(); });
+  EXPECT_NE(sessions[0]->heard.why.find("left answers unread"), std::string::npos) << sessions[0]->heard.why;
+  EXPECT_EQ(sessions[0]->heard.messages.size(), 1u);
+}
+
 TEST_F(FramedLinkTest, A_peer_that_does_not_read_is_not_read_and_ends_after_its_time) {
   LinkLimits limits;
   limits.read_while_unsent_below = 64u << 10;
