@@ -118,7 +118,7 @@ static Result<std::uint32_t> parse_job_number(std::string_view text) {
   return static_cast<std::uint32_t>(*id);
 }
 
-std::string told(const Error& error, std::string usual) { return error.story.empty() ? std::move(usual) : error.story; }
+std::string told(const Error& error, const std::string& usual) { return error.story.empty() ? usual : error.story; }
 
 Result<ParsedJobName> parse_job_name(std::string_view text) {
   const std::size_t underscore = text.find_first_of("_+");

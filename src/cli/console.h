@@ -66,7 +66,7 @@ struct ParsedJobName {
 Result<ParsedJobName> parse_job_name(std::string_view text);
 // What a command says of a job id that is none, unless the error says more: of a SLUID, or of a controller that does
 // not answer.
-std::string told(const Error& error, std::string usual);
+std::string told(const Error& error, const std::string& usual);
 // A name or number of a user; empty when there is none.
 std::optional<std::uint32_t> parse_user(std::string_view text);
 // Job ids in one text: commas outside brackets separate.

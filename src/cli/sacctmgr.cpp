@@ -196,7 +196,7 @@ std::vector<std::string> line_words(Text line) {
   char quote = 0;
   for (const char c : line) {
     if (quote != 0 ? c == quote : c == '"' || c == '\'') {
-      quote = quote != 0 ? 0 : c;
+      quote = quote != 0 ? '\0' : c;
       if (!within) out.emplace_back(), within = true;
     } else if (quote == 0 && (c == ' ' || c == '\t')) {
       within = false;

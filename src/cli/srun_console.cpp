@@ -54,7 +54,7 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
       continue;
     }
     std::size_t width = 0;
-    while (++i < pattern.size() && pattern[i] >= '0' && pattern[i] <= '9')
+    for (++i; i < pattern.size() && pattern[i] >= '0' && pattern[i] <= '9'; ++i)
       width = std::min<std::size_t>(10, width * 10 + static_cast<std::size_t>(pattern[i] - '0'));
     if (i >= pattern.size()) break;
     const auto pad = [&](const std::string& number) {
