@@ -69,7 +69,7 @@ def run_extended(runner, whole):
     """`whole`: all planted bugs, and more power cuts. Otherwise a part of them, each tree another."""
     seed = seed_from_tree()
     bugs = "0/1" if whole else f"{seed % 3}/3"
-    runner.ctest("threads (TSan)", TSAN, "-R", r"^unit\.(platform|store|client)$")
+    runner.ctest("threads (TSan)", TSAN, "-R", r"^unit\.(platform|store\.real|client)$")
     of_release = "powercut or cgroup2 or clients"
     runner.system("system tests, extended", ASAN, "--extended", "-k", f"not ({of_release})")
     runner.system("system tests, extended, of the release build", RELEASE, "--extended", "-k", of_release, MR_POWERCUT_ROUNDS="6" if whole else "2")

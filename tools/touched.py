@@ -51,7 +51,7 @@ def choose(names):
         folder = folder_of(name.removeprefix("src/")) if name.startswith("src/") else None
         if folder:
             known = who_knows(folder)
-            programs |= {f"unit\\.{one.replace('/', '_')}" for one in known}
+            programs |= {f"unit\\.{one.replace('/', '_')}(\\.real)?" for one in known}
             if folder.startswith(("base", "core", "wire")) or folder in ("controller", "agent", "step", "store", "adapters", "ports"):
                 programs |= {*WHOLE_CORE, r"fuzz\..*"}
             if name.endswith("_test.cpp"):
