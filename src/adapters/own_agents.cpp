@@ -93,7 +93,7 @@ const char* order_name(const wire::ToAgent& message) {
 
 class OwnAgents::Session final : public LinkHandler {
  public:
-  Session(OwnAgents& agents, std::string identity) : agents_(agents), identity_(std::move(identity)) {}
+  Session(OwnAgents& agents, KeyName key) : agents_(agents), key_(std::move(key)), identity_(key_.node) {}
   void message(std::string_view bytes) override {
     wire::ToController message;
     if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
@@ -103,7 +103,8 @@ class OwnAgents::Session final : public LinkHandler {
   void closed(std::string_view why) override { agents_.left(*this, why); }
 
   OwnAgents& agents_;
-  std::string identity_;
+  const KeyName key_;
+  const std::string& identity_;
   std::unique_ptr<Link> link_;
   std::vector<Task> waiting_;  // for the relay to read
   std::uint64_t session_ = 0;  // the agent's number; 0 until its hello
@@ -115,7 +116,11 @@ class OwnAgents::Session final : public LinkHandler {
 
 OwnAgents::OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings,
                      std::function<void(const std::string&)> say)
-    : loop_(loop), signer_(signer), settings_(std::move(settings)), say_(std::move(say)) {}
+    : loop_(loop),
+      signer_(signer),
+      settings_(std::move(settings)),
+      say_(std::move(say)),
+      say_often_([this](const std::string&, const std::string& line) { say_(line); }) {}
 OwnAgents::~OwnAgents() = default;
 
 void OwnAgents::serve(ResourceObserver& observer, Epoch epoch, RelayHooks relay) {
@@ -124,8 +129,8 @@ void OwnAgents::serve(ResourceObserver& observer, Epoch epoch, RelayHooks relay)
   relay_ = std::move(relay);
 }
 
-LinkHandler& OwnAgents::accept(std::unique_ptr<Link> link, std::string identity) {
-  auto session = std::make_unique<Session>(*this, std::move(identity));
+LinkHandler& OwnAgents::accept(std::unique_ptr<Link> link, KeyName key) {
+  auto session = std::make_unique<Session>(*this, std::move(key));
   session->link_ = std::move(link);
   Session* raw = session.get();
   session->number_ = ++arrived_;
@@ -167,8 +172,7 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
     observer_->step_sampled(*this, session.identity_, message.sample());
   } else if (message.has_relayed() && relay_.request) {
     const auto& relayed = message.relayed();
-    relay_.request(session.identity_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()},
-                   relayed.request());
+    relay_.request(session.key_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()}, relayed.request());
   } else if (message.has_relay_closed() && relay_.closed) {
     relay_.closed(session.identity_, message.relay_closed().client());
   }
@@ -176,7 +180,7 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
 
 void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   const auto refuse = [&](const std::string& reason) {
-    say_("agent " + session.identity_ + " refused: " + reason);
+    say_often_(session.identity_ + " refused", "agent " + session.identity_ + " refused: " + reason);
     wire::ToAgent refusal;
     refusal.mutable_refusal()->set_reason(reason);
     send(session, refusal);
@@ -186,6 +190,9 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
                   std::to_string(protocol_version));
   if (hello.node() != session.identity_)
     return refuse("it says it is node " + hello.node() + ", but its key is that of " + session.identity_);
+  if (hello.relay_only() && session.key_.role != KeyRole::login && session.key_.role != KeyRole::login_root)
+    return refuse("its key is that of a compute node; a relay needs one of `millrace key node " + session.identity_ +
+                  " --login`");
   session.relay_only_ = hello.relay_only();
   // A newer connection of the same node replaces the older one.
   if (Session* older = of_node(session.identity_); older && older != &session) {
@@ -200,7 +207,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   welcome.mutable_welcome()->set_cluster(settings_.cluster_name);
   welcome.mutable_welcome()->set_configuration(configuration_number());
   send(session, welcome);
-  if (session.relay_only_) return say_("relay " + session.identity_ + " connected");
+  if (session.relay_only_)
+    return say_often_(session.identity_ + " connected", "relay " + session.identity_ + " connected");
   const auto& found = hello.inventory();
   NodeRegistration registration;
   registration.node = session.identity_;
@@ -233,11 +241,19 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   observer_->node_registered(*this, registration);
 }
 
+void OwnAgents::revoke(const std::string& node, std::uint32_t generation) {
+  std::vector<Session*> revoked;
+  for (const auto& [number, session] : sessions_)
+    if (session->identity_ == node && session->key_.role != KeyRole::munge && session->key_.generation < generation)
+      revoked.push_back(session.get());
+  for (Session* session : revoked) left(*session, "its key was revoked");
+}
+
 void OwnAgents::left(Session& session, std::string_view why) {
   const std::string node = session.identity_;
   const bool current = of_node(node) == &session;
   const bool was_node = current && !session.relay_only_;
-  say_("agent " + node + " disconnected: " + std::string{why});
+  say_often_(node + " disconnected: " + std::string{why}, "agent " + node + " disconnected: " + std::string{why});
   if (current) by_node_.erase(node);
   if (current && relay_.relay_gone) relay_.relay_gone(node);
   sessions_.erase(session.number_);

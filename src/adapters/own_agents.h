@@ -30,8 +30,7 @@ class OwnAgents final : public ResourceManager {
   };
   // Clients of relays, named by node and the relay's number for them.
   struct RelayHooks {
-    std::function<void(const std::string& node, std::uint64_t client, UserId uid, GroupId gid,
-                       std::string_view request)>
+    std::function<void(const KeyName& relay, std::uint64_t client, UserId uid, GroupId gid, std::string_view request)>
         request;
     std::function<void(const std::string& node, std::uint64_t client)> closed;
     std::function<void(const std::string& node)> relay_gone;  // and with it all of its clients
@@ -42,8 +41,13 @@ class OwnAgents final : public ResourceManager {
   // Before the first agent is accepted.
   void serve(ResourceObserver& observer, Epoch epoch, RelayHooks relay = {});
 
-  // A connected agent; `identity` was proved by the transport. Returns the handler to give to the link.
-  LinkHandler& accept(std::unique_ptr<Link> link, std::string identity);
+  // A connected agent; who it is was proved by the transport. Returns the handler to give to the link.
+  LinkHandler& accept(std::unique_ptr<Link> link, KeyName key);
+  LinkHandler& accept(std::unique_ptr<Link> link, std::string node) {
+    return accept(std::move(link), KeyName{KeyRole::node, std::move(node)});
+  }
+  // Connections with a key of this name of an earlier generation end now.
+  void revoke(const std::string& node, std::uint32_t generation);
 
   void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner,
               const std::string& boot_id) override;
@@ -58,6 +62,9 @@ class OwnAgents final : public ResourceManager {
   void read_configuration() override;
   void set_logging(const std::string& node, const wire::SetLogging& wish) override;
   void log_to(Log& log) { lines_ = &log; }  // lines with levels, besides what is always said
+  // For lines that who has a key can cause as often as it likes; without one they are said like all others.
+  using SayOften = std::function<void(const std::string& kind, const std::string& line)>;
+  void count_lines(SayOften say) { say_often_ = std::move(say); }
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
   // How much waits for a relay, and when it is less: what its clients ask for must not fill its link.
   std::size_t unsent_to(const std::string& node);
@@ -76,6 +83,7 @@ class OwnAgents final : public ResourceManager {
   const CredentialSigner& signer_;
   Settings settings_;
   std::function<void(const std::string&)> say_;
+  SayOften say_often_;
   Log silent_;
   Log* lines_ = &silent_;
   ResourceObserver* observer_ = nullptr;

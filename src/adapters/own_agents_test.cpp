@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,15 @@ namespace {
 
 class SentMessages final : public Link {
  public:
-  explicit SentMessages(std::vector<wire::ToAgent>& sent) : sent_(sent) {}
+  SentMessages(std::vector<wire::ToAgent>& sent, int* ended) : sent_(sent), ended_(ended) {}
+  ~SentMessages() override { ++*ended_; }
   void send(std::string bytes) override { ASSERT_TRUE(sent_.emplace_back().ParseFromString(bytes)); }
   void close() override {}
   std::size_t unsent() const override { return 0; }
 
  private:
   std::vector<wire::ToAgent>& sent_;
+  int* ended_;
 };
 
 class CountingObserver final : public ResourceObserver {
@@ -46,9 +49,15 @@ class OwnAgentsTest : public ::testing::Test {
       : signer_(*CredentialSigner::from_cluster_key(std::string(32, 'k'))),
         agents_(loop_, signer_, {.cluster_name = "test"}, [](const std::string&) {}) {
     agents_.serve(observer_, Epoch{1});
-    agent_ = &agents_.accept(std::make_unique<SentMessages>(sent_), "login1");
+    accept({KeyRole::login, "login1"});
   }
+  void accept(const KeyName& key) { agent_ = &agents_.accept(std::make_unique<SentMessages>(sent_, &ended_), key); }
   void connect(bool relay_only) {
+    hello(relay_only);
+    ASSERT_EQ(sent_.size(), 1u);
+    EXPECT_TRUE(sent_[0].has_welcome());
+  }
+  void hello(bool relay_only) {
     wire::ToController message;
     message.set_session(1);
     message.set_sequence(1);
@@ -56,8 +65,6 @@ class OwnAgentsTest : public ::testing::Test {
     message.mutable_hello()->set_node("login1");
     message.mutable_hello()->set_relay_only(relay_only);
     agent_->message(message.SerializeAsString());
-    ASSERT_EQ(sent_.size(), 1u);
-    EXPECT_TRUE(sent_[0].has_welcome());
   }
   void beat() {
     wire::ToController message;
@@ -70,8 +77,9 @@ class OwnAgentsTest : public ::testing::Test {
   SimProcess loop_{world_};
   CredentialSigner signer_;
   CountingObserver observer_;
-  OwnAgents agents_;
   std::vector<wire::ToAgent> sent_;
+  int ended_ = 0;  // links
+  OwnAgents agents_;
   LinkHandler* agent_ = nullptr;
 };
 
@@ -91,6 +99,34 @@ TEST_F(OwnAgentsTest, A_heartbeat_of_a_relay_is_answered_and_counts_for_no_node)
   EXPECT_TRUE(sent_[1].has_heard());
   EXPECT_EQ(observer_.registered, 0);
   EXPECT_EQ(observer_.reported, 0);
+}
+
+TEST_F(OwnAgentsTest, The_key_of_a_compute_node_makes_no_relay) {
+  std::set<std::string> kinds;
+  agents_.count_lines([&](const std::string& kind, const std::string&) { kinds.insert(kind); });
+  for (const KeyRole role : {KeyRole::node, KeyRole::munge}) {
+    sent_.clear();
+    accept({role, "login1"});
+    hello(true);
+    ASSERT_EQ(sent_.size(), 1u);
+    ASSERT_TRUE(sent_[0].has_refusal());
+    EXPECT_NE(sent_[0].refusal().reason().find("millrace key node login1 --login"), std::string::npos);
+  }
+  EXPECT_EQ(kinds, std::set<std::string>{"login1 refused"}) << "as often as it comes, one line a minute";
+}
+
+TEST_F(OwnAgentsTest, What_a_revoked_key_has_opened_is_closed_and_nothing_else) {
+  const std::vector<KeyName> keys = {{KeyRole::node, "n1"},
+                                     {KeyRole::login, "n1"},
+                                     {KeyRole::node, "n1", 1},
+                                     {KeyRole::munge, "n1"},
+                                     {KeyRole::node, "login1"}};
+  for (const KeyName& key : keys) accept(key);
+  agents_.revoke("n1", 1);
+  EXPECT_EQ(ended_, 2);
+  agents_.revoke("n1", 2);
+  EXPECT_EQ(ended_, 3);
+  connect(false);  // the last one is as before
 }
 
 }  // namespace

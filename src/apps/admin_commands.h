@@ -10,6 +10,6 @@ int run_up(const Words& words);
 int run_down(const Words& words);
 int run_doctor(const Words& words);
 int run_log(const Words& words);
-int run_log_repair(const std::string& given, bool may_cut);  // what `millrace log repair` does
+int run_log_repair(const std::string& given, bool may_cut, bool accept_loss);  // what `millrace log repair` does
 
 }  // namespace millrace

@@ -75,7 +75,8 @@ std::string state_words(const wire::NodeView& node) {
 }  // namespace
 
 SessionOptions session_options(const Configuration& configuration, Duration patience) {
-  return SessionOptions{configuration.socket_path, configuration.message_timeout, patience};
+  return SessionOptions{configuration.socket_path, configuration.message_timeout, patience, configuration.cluster_name,
+                        configuration.controller_port};
 }
 
 Result<NodeCounts> count_nodes(Session& session) {

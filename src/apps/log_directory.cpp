@@ -3,6 +3,7 @@
 
 #include "core/admission/put_records_aside.h"
 #include "core/ledger/apply.h"
+#include "store/high_mark.h"
 #include "store/recover.h"
 #include "store/segment.h"
 #include "store/snapshot.h"
@@ -44,10 +45,11 @@ class OnlyLookingFile final : public File {
 
 class OnlyLooking final : public Filesystem {
  public:
-  explicit OnlyLooking(Filesystem& files) : files_(files) {}
+  OnlyLooking(Filesystem& files, bool hides_mark) : files_(files), hides_mark_(hides_mark) {}
   Result<std::vector<std::string>> list() override { return files_.list(); }
   Result<std::unique_ptr<File>> create(std::string_view) override { return never_written(); }
   Result<std::unique_ptr<File>> open(std::string_view name) override {
+    if (hides_mark_ && name == high_mark_name) return fail(Errc::not_found, "the mark is not looked at");
     MR_TRY(auto file, files_.open(name));
     return std::make_unique<OnlyLookingFile>(std::move(file));
   }
@@ -58,6 +60,7 @@ class OnlyLooking final : public Filesystem {
 
  private:
   Filesystem& files_;
+  const bool hides_mark_;
 };
 
 }  // namespace
@@ -74,8 +77,8 @@ Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given) {
   return RealFilesystem::open_directory(path, true);
 }
 
-Result<State> recover_state(Filesystem& files) {
-  OnlyLooking looking(files);
+Result<State> recover_state(Filesystem& files, bool without_mark) {
+  OnlyLooking looking(files, without_mark);
   Result<RecoveredLog> log = recover_log(looking);
   for (int tries = 1; !log && tries < tries_max; ++tries) log = recover_log(looking);
   if (!log) return std::unexpected(std::move(log).error());

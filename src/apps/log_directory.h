@@ -15,7 +15,8 @@ Result<std::string> find_log_path(const std::string& given);
 Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given);
 
 // What the log comes to, whether its laws hold or not. The log may be written on meanwhile.
-Result<State> recover_state(Filesystem& files);
+// `without_mark`: as if nothing had been acknowledged.
+Result<State> recover_state(Filesystem& files, bool without_mark = false);
 // What a controller would begin with if it started on this log now.
 Result<State> read_state(Filesystem& files);
 

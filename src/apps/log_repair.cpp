@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "store/high_mark.h"
 #include "store/recover.h"
 #include "store/segment.h"
 #include "store/snapshot.h"
@@ -110,6 +111,7 @@ Result<void> cut_log(Filesystem& files, const LogDamage& at) {
   }
   for (auto it = names.rbegin(); it != names.rend(); ++it)
     if (const auto other = segment_number(*it); other && *other > *number) MR_TRY_VOID(files.remove(*it));
+  MR_TRY_VOID(forget_high_mark(files));  // what was acknowledged behind the damage goes, as whoever cuts has been told
   if (at.offset <= segment_header_size) {
     MR_TRY_VOID(files.remove(at.file));
     return files.sync_directory();

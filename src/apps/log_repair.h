@@ -28,7 +28,8 @@ struct LogDamage {
 
 // The first place that cannot be read, or where an event is missing. Changes nothing.
 Result<std::vector<LogDamage>> find_damage(Filesystem& files);
-// Everything from the damage on goes: the rest of its segment, and the segments after it.
+// Everything from the damage on goes: the rest of its segment, and the segments after it. The mark of what was
+// acknowledged goes, too.
 Result<void> cut_log(Filesystem& files, const LogDamage& at);
 
 }  // namespace millrace

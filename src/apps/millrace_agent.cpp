@@ -24,7 +24,8 @@
 #include "apps/agent_parts.h"
 #include "apps/client_limits.h"
 #include "apps/configuration_notes.h"
-#include "apps/munge_nodes.h"
+#include "apps/own_face.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/version.h"
 #include "config/daemon_options.h"
@@ -38,7 +39,6 @@
 #include "platform/event_loop.h"
 #include "platform/listener.h"
 #include "platform/worker.h"
-#include "wire/credential.h"
 #include "wire/random.h"
 
 namespace millrace {
@@ -75,8 +75,6 @@ class AgentProcess {
  private:
   Result<void> choose_node();
   Result<void> describe_self();
-  Result<void> find_key();
-  Result<NodeFace> face();
   Result<void> start_logging();
   void find_devices();
   Result<void> isolate_jobs(const std::string& spool);
@@ -98,8 +96,8 @@ class AgentProcess {
 
   Options options_;
   Configuration configuration_;
-  std::string node_, key_, log_path_;
-  std::unique_ptr<Munge> munge_;  // instead of a key
+  std::string node_, log_path_;
+  std::optional<OwnFace> face_;
   const ConfiguredNode* configured_ = nullptr;
   ConfiguredNode self_;  // of a node that slurm.conf does not name
   std::string self_words_;
@@ -163,38 +161,6 @@ Result<void> AgentProcess::describe_self() {
   self_ = nodes.front();
   configured_ = &self_;
   return {};
-}
-
-Result<void> AgentProcess::find_key() {
-  auto file = read_key_file(options_.key_file.empty() ? configuration_.node_key_file : options_.key_file);
-  if (!file && options_.key_file.empty() && file.error().code == Errc::not_found) {
-    auto cluster = read_key_file(configuration_.cluster_key_file);
-    if (!cluster) {
-      if (configuration_.munge && geteuid() == 0) {
-        auto munge = Munge::open(configuration_.munge_socket);
-        if (munge) {
-          munge_ = *std::move(munge);
-          return {};
-        }
-        return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story +
-                                         "; AuthType=auth/munge: " + munge.error().story);
-      }
-      return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story);
-    }
-    file = std::move(cluster);
-  }
-  if (!file) return std::unexpected(file.error());
-  if (!file->node.empty() && file->node != node_)
-    return fail(Errc::invalid, "the key is of node " + file->node + ", and this is " + node_);
-  key_ = file->node.empty() ? derive_node_key(file->key, node_) : file->key;
-  return {};
-}
-
-// How the controller knows us: by our key, or by what munged vouches for.
-Result<NodeFace> AgentProcess::face() {
-  if (!munge_) return NodeFace{node_, key_};
-  MR_TRY(const LocalUser reader, in_context(find_user(configuration_.slurm_user), "SlurmUser"));
-  return munge_face(*munge_, node_, reader.uid);
 }
 
 Result<void> AgentProcess::start_logging() {
@@ -418,7 +384,8 @@ Result<void> AgentProcess::build() {
   if (options_.clean) clean_spool(spool);
   spool_ = std::make_unique<SpoolDirectory>(spool);
   resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
-  dialer_ = std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, [this] { return face(); });
+  dialer_ =
+      std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, [this] { return face_->show(); });
   find_devices();
   MR_TRY_VOID(isolate_jobs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
   SpoolSupervisors::Settings settings;
@@ -507,13 +474,13 @@ void AgentProcess::handle_signal(int signal) {
 Result<int> AgentProcess::run() {
   MR_TRY(configuration_, load_configuration(options_.config.empty() ? configuration_path() : options_.config));
   MR_TRY_VOID(choose_node());
-  MR_TRY_VOID(find_key());
+  MR_TRY(face_, OwnFace::find(configuration_, node_, options_.key_file, options_.relay));
   MR_TRY_VOID(SpoolDirectory::open(
       expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));  // the log may lie there
   MR_TRY_VOID(start_logging());
   show_notes();
-  if (munge_)
-    log_.say("AuthType=auth/munge: without a key of its own this node proves itself by MUNGE (" + munge_->socket() +
+  if (const Munge* munge = face_->munge())
+    log_.say("AuthType=auth/munge: without a key of its own this node proves itself by MUNGE (" + munge->socket() +
              ")");
   MR_TRY_VOID(build());
   MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) { handle_signal(signal); }));
@@ -611,6 +578,6 @@ int main(int argc, char** argv) {
   AgentProcess process(std::move(options));
   const auto outcome = process.run();
   if (outcome) return *outcome;
-  std::fprintf(stderr, "slurmd: fatal: %s\n", outcome.error().story.c_str());
+  std::fprintf(stderr, "slurmd: fatal: %s\n", shown_lines(outcome.error().story).c_str());
   return 1;
 }

@@ -12,9 +12,13 @@
 
 #include "adapters/own_agents.h"
 #include "apps/client_limits.h"
+#include "apps/cluster_keys.h"
 #include "apps/configuration_notes.h"
+#include "apps/controller_folders.h"
 #include "apps/log_repair.h"
 #include "apps/munge_nodes.h"
+#include "apps/relayed_clients.h"
+#include "base/shown_text.h"
 #include "cli/version.h"
 #include "config/daemon_options.h"
 #include "config/reread.h"
@@ -62,21 +66,6 @@ UserId user_number(const std::string& name) {
   return found ? UserId{found->pw_uid} : UserId{0};
 }
 
-Result<std::string> cluster_key(const std::string& path) {
-  auto file = read_key_file(path);
-  if (file && file->node.empty()) return file->key;
-  if (file) return fail(Errc::invalid, path + ": this is the key of a node; the controller needs the cluster's");
-  if (file.error().code != Errc::not_found) return std::unexpected(file.error());
-  return make_cluster_key_file(path);
-}
-
-Result<void> move_aside(const std::string& directory) {
-  const std::string aside = directory + ".old-" + std::to_string(time(nullptr));
-  if (rename(directory.c_str(), aside.c_str()) != 0 && errno != ENOENT)
-    return fail(Errc::io, "moving " + directory + " aside: " + std::strerror(errno));
-  return {};
-}
-
 // A cluster that is on this machine alone is not offered to others.
 std::string listen_address(const Configuration& configuration) {
   if (configuration.controllers.empty()) return "";
@@ -92,12 +81,13 @@ class ControllerProcess {
  private:
   Result<void> open_log();
   Result<void> build();
+  void build_agents(KeyFile key);
   Result<void> listen_agents();
   Result<void> listen_clients();
   void sweep_clients();
+  void keep_high_mark();
   void stop() { loop_.stop(); }
   Result<void> leave_root();
-  Result<void> make_state_folder();
   Result<void> repair(const std::string& directory);
   void open_munge();
   std::optional<NodeProof> proof_of(std::string_view identity);
@@ -119,17 +109,19 @@ class ControllerProcess {
   std::unique_ptr<Wal> wal_;
   State recovered_;
   std::vector<Event> first_facts_;  // what the start has to do about the log it found
-  std::string cluster_key_;
+  std::optional<ClusterKeys> keys_;
   std::optional<CredentialSigner> signer_;
   std::optional<MungeNodes> munge_nodes_;
   std::unique_ptr<CachedIdentities> identities_;
   std::unique_ptr<CompletionFile> completion_file_;
   Sessions sessions_;
-  RepeatedLines refused_{loop_, [this](const std::string& line) { log_file_.complain(line); }};
+  RepeatedLines repeated_{loop_, [this](const std::string& line) { log_file_.complain(line); }};
+  // Of nodes that have proved their names: there are only so many.
+  RepeatedLines of_nodes_{loop_, [this](const std::string& line) { log_file_.say(line); }, seconds(60), 65'536};
+  std::optional<RelayedClients> relayed_;
   std::unique_ptr<OwnAgents> agents_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Listener> client_listener_, agent_listener_;
-  std::map<std::pair<std::string, std::uint64_t>, ClientId> relayed_;
   std::string started_text_;
   int exit_code_ = 0;
 };
@@ -213,6 +205,7 @@ Result<Reconfiguration> ControllerProcess::reconfigure() {
   if (other_log)
     if (const auto opened = log_file_.open(configuration_.controller_log_file); !opened)
       log_file_.complain(opened.error().story);
+  sessions_.set_cluster(configuration_.cluster_name, configuration_.controller_port);
   set_up_logs();
   if (schedule_log_.is_open() && other_schedule && !configuration_.log.schedule_file.empty())
     if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened)
@@ -249,29 +242,14 @@ ControllerSettings ControllerProcess::settings() const {
   return settings;
 }
 
-// It belongs to the user the controller is going to be.
-Result<void> ControllerProcess::make_state_folder() {
-  if (getuid() != 0) return make_directories(configuration_.state_dir, 0700);
-  MR_TRY(const LocalUser user,
-         in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
-  if (user.uid == 0) return make_directories(configuration_.state_dir, 0700);
-  return in_context(own_directory(configuration_.state_dir, 0700, user), "StateSaveLocation");
-}
-
 // What only root can prepare is prepared; from then on the controller is an ordinary user.
 Result<void> ControllerProcess::leave_root() {
   if (getuid() != 0 || configuration_.slurm_user == "root" || configuration_.slurm_user == "0") return {};
   MR_TRY(const LocalUser user,
          in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
   if (user.uid == 0) return {};
-  MR_TRY_VOID(make_state_folder());
-  const std::string folder = configuration_.socket_path.substr(0, configuration_.socket_path.rfind('/'));
-  if (folder == "/run/millrace") {
-    MR_TRY_VOID(make_directories(folder, 0755));  // an agent of this host may have made it, as root
-    if (chown(folder.c_str(), user.uid, user.gid) != 0) return fail(Errc::io, folder + ": " + std::strerror(errno));
-  } else {
-    MR_TRY_VOID(in_context(own_directory(folder, 0755, user), "the folder of AuthInfo=socket="));
-  }
+  MR_TRY_VOID(make_state_folder(configuration_));
+  MR_TRY_VOID(give_socket_folder(configuration_, user));
   log_file_.give_to(user);
   schedule_log_.give_to(user);
   pid_file_.give_to(user);
@@ -281,8 +259,8 @@ Result<void> ControllerProcess::leave_root() {
 }
 
 Result<void> ControllerProcess::build() {
-  MR_TRY(cluster_key_, cluster_key(configuration_.cluster_key_file));
-  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(cluster_key_));
+  MR_TRY(KeyFile key, find_cluster_key(configuration_, recovered_));
+  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(key.key));
   signer_.emplace(std::move(signer));
   plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
   query_worker_ = std::make_unique<ThreadWorker>(loop_, "query", ThreadWorker::Manner::polite);
@@ -356,14 +334,31 @@ Result<void> ControllerProcess::build() {
       std::move(hooks), std::move(recovered_));
   recovered_ = State{};
   sessions_.serve(*controller_);
+  sessions_.set_cluster(configuration_.cluster_name, configuration_.controller_port);
+  build_agents(std::move(key));
+  return {};
+}
+
+// Their sessions, keys and clients.
+void ControllerProcess::build_agents(KeyFile key) {
   const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
   agents_ = std::make_unique<OwnAgents>(
       loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
       [this](const std::string& text) { log_file_.say(text); });
   agents_->log_to(log_file_);
+  agents_->count_lines([this](const std::string& kind, const std::string& line) { of_nodes_.say(kind, line); });
+  keys_.emplace(
+      loop_, configuration_.cluster_key_file, std::move(key),
+      [this](const std::string& node, std::uint32_t generation) {
+        log_file_.say("the keys of " + node + " are revoked");
+        agents_->revoke(node, generation);
+      },
+      [this](const std::string& text) { log_file_.complain(text); });
   programs_.log_to(log_file_);
   controller_->add_manager(*agents_);
-  return {};
+  const UserId slurm_user = settings().slurm_user;
+  relayed_.emplace(sessions_, *agents_, *controller_,
+                   [slurm_user](UserId uid) { return uid.value == 0 || uid == slurm_user; });
 }
 
 Result<void> ControllerProcess::listen_clients() {
@@ -371,12 +366,21 @@ Result<void> ControllerProcess::listen_clients() {
   raise_descriptor_limit();
   sessions_.set_privileged([slurm_user](UserId uid) { return uid.value == 0 || uid == slurm_user; });
   MR_TRY(client_listener_,
-         listen_for_clients(loop_, configuration_.socket_path, slurm_user.value, refused_,
+         listen_for_clients(loop_, configuration_.socket_path, slurm_user.value, repeated_,
                             [this](std::unique_ptr<Link> link, std::uint32_t uid, std::uint32_t gid) {
                               return &sessions_.handler(sessions_.accept(std::move(link), UserId{uid}, GroupId{gid}));
                             }));
   sweep_clients();
+  keep_high_mark();
   return {};
+}
+
+// After a power cut the start knows so well what had been acknowledged. A failure costs nothing but that.
+void ControllerProcess::keep_high_mark() {
+  wal_->sync_high_mark([this](Result<void> done) {
+    if (!done) repeated_.say("high mark", "the mark of what the log has acknowledged: " + done.error().story);
+  });
+  loop_.after(seconds(10), [this] { keep_high_mark(); });
 }
 
 void ControllerProcess::sweep_clients() {
@@ -392,52 +396,28 @@ void ControllerProcess::open_munge() {
     return log_file_.say("AuthType=auth/munge: " + munge.error().story + "; nodes prove themselves by keys of our own");
   log_file_.say("AuthType=auth/munge: nodes without a key of our own prove themselves by MUNGE (" + (*munge)->socket() +
                 ")");
-  munge_nodes_.emplace(*std::move(munge), [this](const std::string& text) { log_file_.say(text); });
+  // Whoever reaches the port can cause these.
+  munge_nodes_.emplace(*std::move(munge), [this](const std::string& text) { repeated_.say("munge", text); });
 }
 
 std::optional<NodeProof> ControllerProcess::proof_of(std::string_view identity) {
-  if (!MungeNodes::is_credential(identity))
-    return NodeProof{std::string{identity}, derive_node_key(cluster_key_, identity)};
+  if (!MungeNodes::is_credential(identity)) return keys_->proof_of(identity);
   return munge_nodes_ ? munge_nodes_->open(identity) : std::nullopt;
 }
 
 Result<void> ControllerProcess::listen_agents() {
-  OwnAgents::RelayHooks relay;
-  relay.request = [this](const std::string& node, std::uint64_t number, UserId uid, GroupId gid,
-                         std::string_view bytes) {
-    auto it = relayed_.find({node, number});
-    if (it == relayed_.end()) {
-      auto path = std::make_unique<RelayedPath>(
-          [this, node, number](std::string reply) { agents_->reply_relayed(node, number, std::move(reply)); },
-          [this, node] { return agents_->unsent_to(node); },
-          [this, node](std::size_t bytes, Task then) { agents_->when_unsent_below(node, bytes, std::move(then)); });
-      const ClientId client = sessions_.accept_relayed(uid, gid, std::move(path));
-      it = relayed_.emplace(std::pair{node, number}, client).first;
-    }
-    sessions_.relayed_message(it->second, bytes);
-  };
-  relay.closed = [this](const std::string& node, std::uint64_t number) {
-    const auto it = relayed_.find({node, number});
-    if (it == relayed_.end()) return;
-    sessions_.relayed_closed(it->second);
-    relayed_.erase(it);
-  };
-  relay.relay_gone = [this](const std::string& node) {
-    for (auto it = relayed_.lower_bound({node, 0}); it != relayed_.end() && it->first.first == node;) {
-      sessions_.relayed_closed(it->second);
-      it = relayed_.erase(it);
-    }
-  };
-  agents_->serve(*controller_, controller_->epoch(), std::move(relay));
+  agents_->serve(*controller_, controller_->epoch(), relayed_->hooks());
   Listener::Settings settings;
-  settings.refused = [this](std::string_view story) { refused_.say_refused(story); };
+  settings.refused = [this](std::string_view story) { repeated_.say_refused(story); };
   settings.limits.receive_max = reply_size_max;
   MR_TRY(agent_listener_, Listener::on_tls(
                               loop_, listen_address(configuration_), configuration_.controller_port,
                               [this](std::string_view node) { return proof_of(node); }, settings,
                               [this](std::unique_ptr<FramedLink> link) {
                                 FramedLink& raw = *link;
-                                raw.start(agents_->accept(std::move(link), raw.peer().identity));
+                                const auto name = parse_key_name(raw.peer().identity);
+                                if (!name || !keys_->holds(*name)) return;  // revoked meanwhile
+                                raw.start(agents_->accept(std::move(link), *name));
                               }));
   return {};
 }
@@ -450,7 +430,7 @@ Result<int> ControllerProcess::run() {
     configuration_.controller_log_file = configuration_.state_dir + "/controller.log";
   if (!options_.foreground) {
     if (configuration_.controller_log_file.starts_with(configuration_.state_dir + "/"))
-      MR_TRY_VOID(make_state_folder());
+      MR_TRY_VOID(make_state_folder(configuration_));
     if (options_.systemd)
       background_.await_service_manager();
     else
@@ -470,6 +450,7 @@ Result<int> ControllerProcess::run() {
   started_text_ = text;
   MR_TRY_VOID(pid_file_.write(configuration_.controller_pid_file));
   MR_TRY_VOID(leave_root());
+  MR_TRY_VOID(check_socket_folder(configuration_));
   if (options_.beside_log) MR_TRY_VOID(work_beside(configuration_.controller_log_file, configuration_.state_dir));
   show_notes();
   open_munge();
@@ -501,6 +482,7 @@ Result<int> ControllerProcess::run() {
   loop_.run();
   if (!listening) return std::unexpected(listening.error());
   log_file_.say("controller stopped");
+  wal_->sync_high_mark([](Result<void>) {});
   // Workers finish what is queued while everything they touch is still there; what should follow on the loop never
   // runs. Then links and listeners, before what they call into.
   for (auto* worker : {&log_worker_, &plan_worker_, &query_worker_, &name_worker_}) worker->reset();
@@ -550,6 +532,6 @@ int main(int argc, char** argv) {
   ControllerProcess process(std::move(options));
   const auto outcome = process.run();
   if (outcome) return *outcome;
-  std::fprintf(stderr, "slurmctld: fatal: %s\n", outcome.error().story.c_str());
+  std::fprintf(stderr, "slurmctld: fatal: %s\n", shown_lines(outcome.error().story).c_str());
   return 1;
 }

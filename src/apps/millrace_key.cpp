@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/text.h"
+#include "base/hostlist.h"
 #include "config/slurm_conf.h"
 #include "wire/credential.h"
 
@@ -15,9 +17,13 @@ namespace {
 
 constexpr const char* usage =
     "Usage: millrace key make FILE\n"
-    "       millrace key node NAME [--key FILE]\n"
+    "       millrace key node NAME [--login [--root]] [--key FILE]\n"
+    "       millrace key revoke NAME [--key FILE]\n"
     "  make FILE      make a new cluster key; a file that is there is never touched\n"
     "  node NAME      print the line for millrace.key of node NAME, to be put beside its slurm.conf with mode 0600\n"
+    "  --login        of a login machine: it may run a relay, and speaks for its users wherever they have no job\n"
+    "  --root         ... and for root and SlurmUser: whoever has this key rules the cluster\n"
+    "  revoke NAME    make every key that NAME has had worthless, and end its connections\n"
     "  --key FILE     the cluster key (default: the one of slurm.conf, StateSaveLocation/cluster.key)\n";
 
 int say_failure(const std::string& story) {
@@ -25,38 +31,87 @@ int say_failure(const std::string& story) {
   return 1;
 }
 
-// The name goes into a line of words and into a derivation: what could be read in two ways is refused.
-bool is_node_name(std::string_view name) {
-  if (name.empty() || name.size() > 255) return false;
-  for (const char letter : name)
-    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
-          letter == '-' || letter == '_' || letter == '.'))
-      return false;
-  return true;
+struct Words {
+  std::string name, key_file;
+  bool login = false, root = false;
+};
+
+// What the last words say; nothing: they say something else.
+std::optional<Words> read_words(int argc, char** argv) {
+  Words out;
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--login")
+      out.login = true;
+    else if (word == "--root")
+      out.root = true;
+    else if (word == "--key" && i + 1 < argc)
+      out.key_file = argv[++i];
+    else if (word.starts_with("--key="))
+      out.key_file = word.substr(6);
+    else if (out.name.empty() && !word.starts_with('-'))
+      out.name = word;
+    else
+      return std::nullopt;
+  }
+  if (out.name.empty()) return std::nullopt;
+  return out;
+}
+
+// Where a cluster runs with another key, nobody gets in with the old ones.
+void say_who_needs_keys(const std::string& path) {
+  const auto configuration = load_configuration(configuration_path());
+  if (!configuration || configuration->cluster_key_file != path || configuration->nodes.empty()) return;
+  std::vector<std::string> names;
+  for (const ConfiguredNode& node : configuration->nodes) names.push_back(node.name);
+  std::printf(
+      "Keys made from another cluster key are worthless with it: every node and login machine needs one of `millrace "
+      "key node NAME`, and a restart of its agent: %s\n",
+      compress_hostlist_sorted(std::move(names)).c_str());
 }
 
 int make_key(const std::string& path) {
   if (const auto made = make_cluster_key_file(path); !made) return say_failure(made.error().story);
   std::printf("%s made. It is the cluster's secret: only the controller's host needs it.\n", path.c_str());
+  say_who_needs_keys(path);
   return 0;
 }
 
-int node_key(std::string_view name, std::string key_file) {
-  if (!is_node_name(name)) return say_failure("'" + std::string{name} + "' is not the name of a node");
-  if (key_file.empty()) {
-    const auto configuration = load_configuration(configuration_path());
-    if (!configuration)
-      return say_failure(configuration.error().story + "; --key FILE names the cluster key without it");
-    key_file = configuration->cluster_key_file;
-  }
-  const auto cluster = read_key_file(key_file);
+Result<std::string> cluster_key_path(const Words& words) {
+  if (!is_node_name(words.name)) return fail(Errc::invalid, "'" + words.name + "' is not the name of a node");
+  if (!words.key_file.empty()) return words.key_file;
+  const auto configuration = load_configuration(configuration_path());
+  if (!configuration)
+    return fail(Errc::invalid, configuration.error().story + "; --key FILE names the cluster key without it");
+  return configuration->cluster_key_file;
+}
+
+int node_key(const Words& words) {
+  if (words.root && !words.login) return say_failure("--root is of use with --login only");
+  const auto path = cluster_key_path(words);
+  if (!path) return say_failure(path.error().story);
+  const auto cluster = read_key_file(*path);
   if (!cluster) return say_failure(cluster.error().story);
   if (!cluster->node.empty())
-    return say_failure(key_file + ": this is the key of node " + cluster->node + "; the cluster's is needed");
-  const std::string line = node_key_line(name, derive_node_key(cluster->key, name));
+    return say_failure(*path + ": this is the key of node " + cluster->node + "; the cluster's is needed");
+  const KeyRole role = words.root ? KeyRole::login_root : words.login ? KeyRole::login : KeyRole::node;
+  const KeyName name = cluster->current(words.name, role);
+  const std::string line = node_key_line(text_of({role, words.name}), derive_key(cluster->key, name));
   return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0
              ? 0
              : say_failure("the line could not be written");
+}
+
+int revoke(const Words& words) {
+  const auto path = cluster_key_path(words);
+  if (!path) return say_failure(path.error().story);
+  if (const auto done = revoke_keys(*path, words.name); !done) return say_failure(done.error().story);
+  std::printf(
+      "Every key that %s has had is worthless: a controller that runs closes its connections within two seconds, and "
+      "one "
+      "that does not run knows it when it starts. `millrace key node %s` makes the next key.\n",
+      words.name.c_str(), words.name.c_str());
+  return 0;
 }
 
 }  // namespace
@@ -67,10 +122,9 @@ int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "--help" || what == "-h") return std::fputs(usage, stdout) < 0;
   if (what == "make" && argc == 3) return make_key(argv[2]);
-  if (what == "node" && argc == 3) return node_key(argv[2], "");
-  if (what == "node" && argc == 5 && std::string_view{argv[3]} == "--key") return node_key(argv[2], argv[4]);
-  if (what == "node" && argc == 4 && std::string_view{argv[3]}.starts_with("--key="))
-    return node_key(argv[2], argv[3] + 6);
+  const auto words = read_words(argc, argv);
+  if (what == "node" && words) return node_key(*words);
+  if (what == "revoke" && words && !words->login && !words->root) return revoke(*words);
   std::fputs(usage, stderr);
   return 1;
 }

@@ -14,15 +14,16 @@ constexpr FlagRow rows[] = {
     {"--from", "INDEX", "leave out what comes before this event"},
     {"--payloads", "", "show scripts and environments too; they may hold secrets of users"},
     {"--cut", "", "repair: drop everything behind the first damaged place, and keep a copy of the log"},
+    {"--accept-loss", "", "repair: go on without acknowledged events that the end of the log has lost"},
     {"--help", "", "print this help"},
 };
 constexpr std::string_view usage =
     "millrace log dump DIR [--from INDEX] [--payloads]\n"
     "  DIR is a directory of segments, or one above it: StateSaveLocation, or the directory of `millrace up`.\n"
     "  Prints one line per record: file, offset, index, type, size and, in words, what it says. Changes nothing.\n"
-    "millrace log repair DIR [--cut]\n"
+    "millrace log repair DIR [--cut | --accept-loss]\n"
     "  Says whether the log can be read and whether every law of the ledger holds, and what the next start of the\n"
-    "  controller will put aside. Changes nothing without --cut.";
+    "  controller will put aside. Changes nothing without --cut or --accept-loss.";
 
 }  // namespace
 
@@ -31,9 +32,9 @@ int run_log(const Words& words) {
   if (!flags) return say_failure("log", flags.error().story);
   if (flags->has("--help")) return std::fputs(flag_help(usage, rows).c_str(), stdout) < 0;
   if (flags->rest.size() == 2 && flags->rest[0] == "repair")
-    return run_log_repair(std::string{flags->rest[1]}, flags->has("--cut"));
-  if (flags->rest.size() != 2 || flags->rest[0] != "dump" || flags->has("--cut"))
-    return say_failure("log", "expected `millrace log dump DIR` or `millrace log repair DIR [--cut]`");
+    return run_log_repair(std::string{flags->rest[1]}, flags->has("--cut"), flags->has("--accept-loss"));
+  if (flags->rest.size() != 2 || flags->rest[0] != "dump" || flags->has("--cut") || flags->has("--accept-loss"))
+    return say_failure("log", "expected `millrace log dump DIR` or `millrace log repair DIR [--cut | --accept-loss]`");
   LogDumpOptions options;
   options.payloads = flags->has("--payloads");
   if (flags->has("--from")) {

@@ -1,10 +1,12 @@
 // src/apps/millrace_log_repair.cpp - `millrace log repair DIR`: says what is wrong with a log and what a start will do
-// about it; with --cut it drops what lies behind a damaged place.
+// about it; with --cut it drops what lies behind a damaged place, with --accept-loss
+// it goes on without an end that is gone.
 #include <cstdio>
 
 #include "apps/admin_commands.h"
 #include "apps/log_directory.h"
 #include "apps/log_repair.h"
+#include "store/high_mark.h"
 
 namespace millrace {
 namespace {
@@ -37,9 +39,26 @@ int cut(const std::string& path, const LogDamage& damage) {
   return state ? say_laws(*state) : say_failure("log", "it still cannot be read: " + state.error().story);
 }
 
+// Everything can be read, and the end of what was acknowledged is not there.
+int accept_loss(const std::string& path, std::uint64_t acknowledged) {
+  const auto files = RealFilesystem::open_directory(path);
+  if (!files) return say_failure("log", files.error().story);
+  if (const auto locked = (*files)->lock(); !locked)
+    return say_failure("log", "a controller uses this log; stop it first: " + locked.error().story);
+  const auto kept = keep_log(path, acknowledged, true);
+  if (!kept) return say_failure("log", "keeping a copy of the log: " + kept.error().story);
+  say("the log as it was is kept in " + *kept);
+  if (const auto done = forget_high_mark(**files); !done) return say_failure("log", done.error().story);
+  const auto state = recover_state(**files);
+  if (!state) return say_failure("log", "it still cannot be read: " + state.error().story);
+  say("the log ends with event " + std::to_string(state->version) +
+      " now; numbers of jobs that are lost will be given " + "out again");
+  return say_laws(*state);
+}
+
 }  // namespace
 
-int run_log_repair(const std::string& given, bool may_cut) {
+int run_log_repair(const std::string& given, bool may_cut, bool accepts_loss) {
   const auto path = find_log_path(given);
   if (!path) return say_failure("log", path.error().story);
   const auto files = RealFilesystem::open_directory(*path, true);
@@ -47,6 +66,13 @@ int run_log_repair(const std::string& given, bool may_cut) {
   const auto state = recover_state(**files);
   if (state) return say_laws(*state);
   say(state.error().story);
+  const auto acknowledged = read_high_mark(**files);
+  if (acknowledged && recover_state(**files, true)) {  // nothing else is wrong
+    if (accepts_loss) return accept_loss(*path, *acknowledged);
+    say("what is there can be read; restore the log from where it is whole, or `millrace log repair " + given +
+        " --accept-loss` goes on without what is missing and keeps a copy of the log");
+    return 1;
+  }
   const auto found = find_damage(**files);
   if (!found) return say_failure("log", found.error().story);
   if (found->empty()) return say_failure("log", "every record can be read; restore the log from a backup");

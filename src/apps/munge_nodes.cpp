@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "wire/node_keys.h"
 #include "wire/random.h"
 
 namespace millrace {
@@ -49,7 +50,12 @@ std::optional<NodeProof> MungeNodes::open(std::string_view credential) {
     say_("a node is turned away: its credential holds something else");
     return std::nullopt;
   }
-  return NodeProof{text.substr(greeting.size() + node_key_size), text.substr(greeting.size(), node_key_size)};
+  const std::string node = text.substr(greeting.size() + node_key_size);
+  if (!is_node_name(node)) {
+    say_("a node is turned away: its credential names no node");
+    return std::nullopt;
+  }
+  return NodeProof{text_of({KeyRole::munge, node}), text.substr(greeting.size(), node_key_size)};
 }
 
 }  // namespace millrace

@@ -65,7 +65,8 @@ int say_usage_error(const Command& command, const Error& error) {
 
 Result<SessionOptions> session_options(const ClientSettings& settings) {
   return SessionOptions{settings.socket_path, seconds(settings.message_timeout_seconds),
-                        settings.message_timeout_seconds < 2 ? seconds(settings.message_timeout_seconds) : seconds(2)};
+                        settings.message_timeout_seconds < 2 ? seconds(settings.message_timeout_seconds) : seconds(2),
+                        settings.cluster_name, settings.controller_port};
 }
 
 Result<SessionOptions> session_options(const ClientSettings& settings, const Command& command, int verbose) {

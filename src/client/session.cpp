@@ -77,6 +77,7 @@ Result<void> Session::try_connect(const std::string& path) {
     return fail(Errc::unavailable, path + " (" + std::strerror(problem) + ")");
   }
   fd_ = fd;
+  connected_to_ = path;
   return {};
 }
 
@@ -151,6 +152,11 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
     wire::Reply& reply = **whole;
     // Without a number: we are turned away, whatever we ask.
     if (reply.number() != number_ && !(reply.number() == 0 && reply.has_failure())) continue;
+    if (!reply.other_cluster().empty()) {
+      trouble_ = connected_to_ + " (there answers " + reply.other_cluster() + ", and slurm.conf names cluster '" +
+                 options_.cluster + "' with SlurmctldPort=" + std::to_string(options_.controller_port) + ")";
+      return fail(Errc::unavailable, connect_failure_text);
+    }
     if (reply.failure().code() != connect_failure_code) return std::optional{std::move(reply)};
     // A relay speaks for a controller it cannot reach, or lost while it was answering: as if the connection had broken
     // here.
@@ -164,6 +170,10 @@ Result<void> Session::send(wire::Request& request) {
   MR_TRY_VOID(connect());
   request.set_protocol(protocol_version);
   request.set_number(++number_);
+  if (!options_.cluster.empty()) {
+    request.set_cluster(options_.cluster);
+    request.set_controller_port(options_.controller_port);
+  }
   const std::string bytes = request.SerializeAsString();
   tell("request", number_, bytes.size());
   auto sent = send_all(frame(bytes), now_us() + options_.timeout.value);

@@ -29,6 +29,9 @@ struct SessionOptions {
   std::string socket_path;         // tried first; then the same with ".relay"
   Duration timeout = seconds(10);  // MessageTimeout: an answer must begin within this
   Duration patience = seconds(2);  // how long to go on trying while nobody listens, e.g. during a restart
+  // Whom slurm.conf names: another cluster that answers there does nothing of what it is asked. Empty: whoever it is.
+  std::string cluster{};
+  std::uint16_t controller_port = 0;
   std::function<void(const std::string&)> tell{};  // for those who want to see what is said to whom; empty: nobody
 };
 
@@ -77,6 +80,7 @@ class Session {
   bool reset_ = false;
   std::string refusal_;  // an encoded reply of one that turned us away
   std::string trouble_;
+  std::string connected_to_;
 };
 
 }  // namespace millrace

@@ -184,5 +184,34 @@ TEST(Session, Refuses_a_peer_that_speaks_something_else) {
   EXPECT_FALSE(session.call(request));
 }
 
+TEST(Session, Another_cluster_that_answers_is_not_believed) {
+  std::string asked_for;
+  std::uint32_t port = 0;
+  Scripted controller("", {[&](int fd) {
+                        const wire::Request request = read_request(fd);
+                        asked_for = request.cluster();
+                        port = request.controller_port();
+                        wire::Reply reply;
+                        reply.set_number(request.number());
+                        reply.set_other_cluster("cluster 'a' with SlurmctldPort=6817");
+                        reply.mutable_failure()->set_code(1800);
+                        reply.mutable_failure()->set_text(connect_failure_text);
+                        write_reply(fd, reply);
+                      }});
+  SessionOptions options = controller.options();
+  options.cluster = "b";
+  options.controller_port = 7001;
+  Session session(options);
+  const auto reply = session.submit({});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::unavailable);  // nothing happened: it is not asked again
+  EXPECT_EQ(reply.error().story, connect_failure_text);
+  EXPECT_EQ(session.trouble(), options.socket_path +
+                                   " (there answers cluster 'a' with SlurmctldPort=6817, and "
+                                   "slurm.conf names cluster 'b' with SlurmctldPort=7001)");
+  EXPECT_EQ(asked_for, "b");
+  EXPECT_EQ(port, 7001u);
+}
+
 }  // namespace
 }  // namespace millrace

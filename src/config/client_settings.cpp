@@ -43,6 +43,11 @@ constexpr Wanted wanted[] = {
            s.socket_path = word.substr(7);
      }},
     {"clustername", [](ClientSettings& s, std::string_view value) { s.cluster_name = lower(value); }},
+    {"slurmctldport",
+     [](ClientSettings& s, std::string_view value) {
+       if (const auto port = parse_integer(value); port && *port >= 0 && *port <= UINT16_MAX)
+         s.controller_port = static_cast<std::uint16_t>(*port);
+     }},
     {"slurmctldhost",
      [](ClientSettings& s, std::string_view value) {
        if (!s.controller_host.empty()) return;
@@ -131,7 +136,7 @@ ClientSettings parse_client_settings(const std::string& text, const std::string&
   ClientSettings out;
   out.path = path;
   scan(text, path, 0, out);
-  if (out.socket_path.empty()) out.socket_path = default_socket_path;
+  if (out.socket_path.empty()) out.socket_path = default_socket_path(out.cluster_name);
   return out;
 }
 

@@ -12,6 +12,7 @@ struct ClientSettings {
   std::string path;  // of slurm.conf
   std::string cluster_name = "cluster";
   std::string socket_path;
+  std::uint16_t controller_port = 6817;
   std::string controller_host;     // as printed by `scontrol ping`
   std::string controller_address;  // of it; the host's name when nothing else was given
   std::int64_t message_timeout_seconds = 10;
@@ -33,7 +34,7 @@ struct ClientSettings {
   std::string interactive_step_options = "--interactive --preserve-env --pty $SHELL";
 };
 
-// A missing file is an error only where SLURM_CONF names it: without one the defaults reach a local controller.
+// A missing file is an error only where SLURM_CONF names it: without one there are defaults, and a cluster of no name.
 Result<ClientSettings> read_client_settings();
 ClientSettings parse_client_settings(const std::string& text, const std::string& path);
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace millrace {
@@ -24,6 +25,24 @@ std::string expand_node_path(const std::string& pattern, const std::string& node
     ++i;
   }
   return out;
+}
+
+static bool may_be_in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+bool is_cluster_name(std::string_view name) {
+  return !name.empty() && name.size() <= cluster_name_max && name[0] != '.' &&
+         std::ranges::all_of(name, may_be_in_name);
+}
+
+std::string default_socket_path(std::string_view cluster_name) {
+  std::string folder{cluster_name.substr(0, cluster_name_max)};
+  // No daemon takes such a name; a command may meet one in a file it only skims.
+  for (char& c : folder)
+    if (!may_be_in_name(c)) c = '_';
+  if (folder.empty() || folder[0] == '.') folder.insert(0, "_");
+  return "/run/millrace/" + folder + "/controller.sock";
 }
 
 std::string configuration_path() {

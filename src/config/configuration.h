@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/index_set.h"
@@ -293,7 +294,11 @@ struct Configuration {
 // %n: node name, %h: host name, %%: a percent sign.
 std::string expand_node_path(const std::string& pattern, const std::string& node, const std::string& host);
 
-constexpr const char* default_socket_path = "/run/millrace/millrace.sock";
+constexpr std::size_t cluster_name_max = 64;  // a folder below /run has this name, and sockets have short paths
+bool is_cluster_name(std::string_view name);
+// Where the controller of this cluster listens for commands unless AuthInfo=socket= says otherwise; a relay on this
+// path + ".relay". A folder for each cluster: those of one machine never meet, and each belongs to its SlurmUser.
+std::string default_socket_path(std::string_view cluster_name);
 // SLURM_CONF, else the first of /etc/slurm/slurm.conf and /etc/millrace/slurm.conf that exists, else the first.
 std::string configuration_path();
 

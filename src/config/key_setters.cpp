@@ -104,11 +104,10 @@ Result<void> controller_address(Configuration& c, std::string_view value) {
 }
 
 Result<void> cluster_name(Configuration& c, std::string_view value) {
-  for (const char letter : value)
-    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
-          letter == '-' || letter == '_' || letter == '.'))
-      return fail(Errc::invalid,
-                  "'" + std::string{value} + "' is not a cluster name: letters, digits, - and _ are allowed");
+  if (!is_cluster_name(value))
+    return fail(Errc::invalid, "'" + std::string{value} +
+                                   "' is not a cluster name: letters, digits, - and _ are allowed, and at most " +
+                                   std::to_string(cluster_name_max) + " of them");
   c.cluster_name = lower(value);
   return {};
 }

@@ -47,7 +47,7 @@ TEST(Configuration, Munge_is_asked_for_by_name_and_its_socket_is_not_ours) {
   const Configuration munge = read("AuthType=auth/munge\nAuthInfo=socket=/var/run/munge/munge.socket.2\n");
   EXPECT_TRUE(munge.munge);
   EXPECT_EQ(munge.munge_socket, "/var/run/munge/munge.socket.2");
-  EXPECT_EQ(munge.socket_path, default_socket_path);
+  EXPECT_EQ(munge.socket_path, "/run/millrace/c/controller.sock");
 }
 
 TEST(Configuration, A_key_without_effect_is_said_to_have_none_unless_it_says_what_happens_anyway) {

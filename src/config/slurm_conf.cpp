@@ -56,7 +56,7 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
     errors.push_back(path + ": FirstJobId must be at least 1 and at most MaxJobId");
   if (out.max_array_size < 1 || out.max_array_size > 4000001)
     errors.push_back(path + ": MaxArraySize must be 1 to 4000001");
-  if (out.socket_path.empty()) out.socket_path = default_socket_path;
+  if (out.socket_path.empty()) out.socket_path = default_socket_path(out.cluster_name);
   // A name that is not absolute is looked for beside the file.
   const std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
   for (auto* list : {&out.node_life.prolog, &out.node_life.epilog, &out.node_life.controller_prolog,

@@ -441,6 +441,19 @@ TEST(SlurmConf, Reads_nodes_that_slurm_conf_does_not_name) {
   EXPECT_FALSE(configured_nodes("DEFAULT", "CPUs=4"));
 }
 
+TEST(ClientSettings, The_socket_is_that_of_the_cluster_that_is_named) {
+  const auto one = parse_client_settings("ClusterName=One\nSlurmctldPort=7001\n", "f");
+  EXPECT_EQ(one.socket_path, "/run/millrace/one/controller.sock");
+  EXPECT_EQ(one.controller_port, 7001);
+  EXPECT_EQ(parse_client_settings("ClusterName=two\n", "f").socket_path, "/run/millrace/two/controller.sock");
+  EXPECT_EQ(parse_client_settings("ClusterName=../x\n", "f").socket_path, "/run/millrace/_.._x/controller.sock");
+  const std::string longest(cluster_name_max, 'n');
+  EXPECT_LE((default_socket_path(longest) + ".relay.new").size(), 107u);
+  EXPECT_EQ(parse("ClusterName=" + longest + "\n").errors.size(), 0u);
+  EXPECT_EQ(parse("ClusterName=" + longest + "n\n").errors.size(), 1u);
+  EXPECT_EQ(parse("ClusterName=..\n").errors.size(), 1u);
+}
+
 TEST(ClientSettings, Finds_its_few_lines_and_ignores_the_rest) {
   const auto settings = parse_client_settings(
       "# AuthInfo=socket=/no\nNodeName=a[1-9999] CPUs=4\n clustername=Big\nauthinfo=x=1,socket=/run/a.sock # "

@@ -1,6 +1,7 @@
 // src/controller/sessions.cpp - see sessions.h.
 #include "controller/sessions.h"
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <utility>
@@ -12,7 +13,8 @@
 
 namespace millrace {
 
-constexpr std::size_t almost_read = 256u << 10;  // so little unsent keeps a client busy while the next is made
+constexpr std::uint32_t connect_failure_code = 1800;  // Slurm's number
+constexpr std::size_t almost_read = 256u << 10;       // so little unsent keeps a client busy while the next is made
 
 class Sessions::Session final : public LinkHandler {
  public:
@@ -41,6 +43,7 @@ class Sessions::Session final : public LinkHandler {
   Sessions& sessions_;
   Asker asker_;
   std::unique_ptr<Link> link_;
+  Judge judge_;                         // of a relayed client
   std::set<std::uint64_t> unanswered_;  // numbers of requests whose last reply has not been made
   int idle_sweeps_ = 0;
 
@@ -89,9 +92,11 @@ ClientId Sessions::accept(std::unique_ptr<Link> link, UserId uid, GroupId gid) {
 
 LinkHandler& Sessions::handler(ClientId client) { return *sessions_.at(client); }
 
-ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path) {
+ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge) {
   const ClientId client = next_++;
-  sessions_.emplace(client, std::make_unique<Session>(*this, Asker{client, uid, gid}, std::move(path), true));
+  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid}, std::move(path), true);
+  session->judge_ = std::move(judge);
+  sessions_.emplace(client, std::move(session));
   return client;
 }
 
@@ -113,7 +118,7 @@ void Sessions::refuse(ClientId client, std::uint64_t number, std::uint32_t code,
 
 void Sessions::received(ClientId client, std::string_view bytes) {
   const auto it = sessions_.find(client);
-  if (it == sessions_.end() || !controller_) return;
+  if (it == sessions_.end()) return;
   it->second->idle_sweeps_ = 0;
   // Before it is read: lists that are too long never become objects.
   if (auto problem = over_limit(bytes))
@@ -125,12 +130,37 @@ void Sessions::received(ClientId client, std::string_view bytes) {
   }
   if (request.protocol() != protocol_version)
     return refuse(client, request.number(), 1005, "Incompatible versions of client and server code", {});
+  if (is_for_another(client, request)) return;
   if (it->second->unanswered_.size() >= limits_.unanswered_max)
     return refuse(client, request.number(), 2037, "Requested operation is presently disabled",
                   "too many unanswered requests on one connection (" + std::to_string(limits_.unanswered_max) + ")");
+  if (it->second->judge_)
+    if (auto why = it->second->judge_(request))
+      return refuse(client, request.number(), 2002, "Access/permission denied", *std::move(why));
+  if (!controller_) return;
   it->second->unanswered_.insert(request.number());
   const Asker asker = it->second->asker_;  // a copy: handling may end the session
   controller_->request(asker, request);
+}
+
+void Sessions::set_cluster(std::string name, std::uint16_t port) {
+  if (cluster_.empty()) cluster_ = std::move(name);  // which takes a restart to change
+  if (std::ranges::find(ports_, port) == ports_.end()) ports_.push_back(port);
+}
+
+// Two clusters of one machine may share a socket's path, by mistake or one after the other.
+bool Sessions::is_for_another(ClientId client, const wire::Request& request) {
+  if (cluster_.empty() || request.cluster().empty()) return false;
+  // With another port the file may be newer than what we have read of it: then reading it again must be possible.
+  const bool known_port = std::ranges::find(ports_, request.controller_port()) != ports_.end();
+  if (request.cluster() == cluster_ && (known_port || request.has_reconfigure())) return false;
+  wire::Reply out;
+  out.set_number(request.number());
+  out.set_other_cluster("cluster '" + cluster_ + "' with SlurmctldPort=" + std::to_string(ports_.back()));
+  out.mutable_failure()->set_code(connect_failure_code);
+  out.mutable_failure()->set_text("Unable to contact slurm controller (connect failure)");
+  reply(client, out);
+  return true;
 }
 
 void Sessions::left(ClientId client) {

@@ -4,6 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "controller/controller.h"
 #include "ports/transport.h"
@@ -24,6 +27,8 @@ class Sessions final : public Clients {
   ~Sessions() override;
   // Set before the first client comes; the controller needs its Clients first.
   void serve(Controller& controller) { controller_ = &controller; }
+  // Which cluster this is: requests for another one are refused. The port may change when the files are read again.
+  void set_cluster(std::string name, std::uint16_t port);
   // For whom the limits of users do not hold.
   void set_privileged(std::function<bool(UserId)> is_privileged) { is_privileged_ = std::move(is_privileged); }
 
@@ -31,7 +36,9 @@ class Sessions final : public Clients {
   ClientId accept(std::unique_ptr<Link> link, UserId uid, GroupId gid);
   LinkHandler& handler(ClientId client);
   // A client of a relay: its bytes come inside an agent's session, answers leave through `path`, or through `send`.
-  ClientId accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path);
+  // `judge` says why a request is not taken from there; nothing: it is.
+  using Judge = std::function<std::optional<std::string>(const wire::Request&)>;
+  ClientId accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge = {});
   ClientId accept_relayed(UserId uid, GroupId gid, std::move_only_function<void(std::string)> send);
   void relayed_message(ClientId client, std::string_view bytes);
   void relayed_closed(ClientId client);
@@ -47,10 +54,13 @@ class Sessions final : public Clients {
   class Session;
   void received(ClientId client, std::string_view bytes);
   void left(ClientId client);
+  bool is_for_another(ClientId client, const wire::Request& request);
   void refuse(ClientId client, std::uint64_t number, std::uint32_t code, const char* text, std::string note);
 
   const SessionLimits limits_;
   Controller* controller_ = nullptr;
+  std::string cluster_;               // empty: not known
+  std::vector<std::uint16_t> ports_;  // what SlurmctldPort has been since the start
   std::function<bool(UserId)> is_privileged_ = [](UserId uid) { return uid.value == 0; };
   std::map<UserId, std::size_t> unread_;  // bytes, of users who have some
   std::map<ClientId, std::unique_ptr<Session>> sessions_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "wire/frame.h"
 #include "wire/reply_parts.h"
 
 namespace millrace {
@@ -119,6 +120,39 @@ TEST(Sessions, Unread_answers_of_one_user_are_bounded_and_others_are_not_touched
   while (first.wish) first.read_all();
   sessions.reply(accept(second, 1000), large_reply(1u << 20));
   EXPECT_GT(second.got[1].size(), 100'000u) << "it has read them";
+}
+
+TEST(Sessions, A_request_for_another_cluster_is_refused_whatever_it_asks) {
+  SlowLink::Peer peer;
+  Sessions sessions;
+  sessions.set_cluster("a", 6817);
+  const ClientId client = sessions.accept(std::make_unique<SlowLink>(peer), UserId{1000}, GroupId{1000});
+  const auto refused = [&](std::string cluster, std::uint32_t port, bool reconfigure = false) {
+    wire::Request request;
+    request.set_protocol(protocol_version);
+    request.set_number(7);
+    request.set_cluster(std::move(cluster));
+    request.set_controller_port(port);
+    reconfigure ? void(request.mutable_reconfigure()) : void(request.mutable_shutdown());
+    const std::size_t before = peer.got.size();
+    sessions.handler(client).message(request.SerializeAsString());
+    if (peer.got.size() == before) return false;
+    wire::Reply reply;
+    EXPECT_TRUE(reply.ParseFromString(peer.got.back()));
+    EXPECT_EQ(reply.number(), 7u);
+    EXPECT_EQ(reply.failure().code(), 1800u);
+    EXPECT_EQ(reply.other_cluster(), "cluster 'a' with SlurmctldPort=6817");
+    return true;
+  };
+  EXPECT_TRUE(refused("b", 6817));
+  EXPECT_TRUE(refused("b", 6817, true));
+  EXPECT_TRUE(refused("a", 6818));
+  EXPECT_FALSE(refused("a", 6817));
+  EXPECT_FALSE(refused("", 0)) << "one that does not say";
+  EXPECT_FALSE(refused("a", 6818, true)) << "the file may be newer than what was read of it";
+  sessions.set_cluster("c", 6818);  // as after a reconfigure
+  EXPECT_FALSE(refused("a", 6818));
+  EXPECT_FALSE(refused("a", 6817));
 }
 
 TEST(Sessions, A_connection_that_asks_nothing_is_closed_after_a_while) {

@@ -11,7 +11,8 @@ struct RepeatedLines::Inner : std::enable_shared_from_this<Inner> {
     std::uint64_t unsaid = 0;
     std::string last;
   };
-  Inner(Loop& l, std::function<void(const std::string&)> s, Duration q) : loop(l), say(std::move(s)), quiet(q) {}
+  Inner(Loop& l, std::function<void(const std::string&)> s, Duration q, std::size_t k)
+      : loop(l), say(std::move(s)), quiet(q), kinds_max(k) {}
 
   void minute_over(const std::string& kind) {
     const auto it = kinds.find(kind);
@@ -34,16 +35,17 @@ struct RepeatedLines::Inner : std::enable_shared_from_this<Inner> {
   Loop& loop;
   std::function<void(const std::string&)> say;
   Duration quiet;
+  std::size_t kinds_max;
   std::map<std::string, Kind> kinds;
 };
 
-RepeatedLines::RepeatedLines(Loop& loop, std::function<void(const std::string&)> say, Duration quiet)
-    : inner_(std::make_shared<Inner>(loop, std::move(say), quiet)) {}
+RepeatedLines::RepeatedLines(Loop& loop, std::function<void(const std::string&)> say, Duration quiet,
+                             std::size_t kinds_max)
+    : inner_(std::make_shared<Inner>(loop, std::move(say), quiet, kinds_max)) {}
 RepeatedLines::~RepeatedLines() = default;
 
 void RepeatedLines::say(const std::string& kind, const std::string& line) {
-  constexpr std::size_t kinds_max = 64;  // a peer may choose them; further ones are one kind
-  const bool counted = inner_->kinds.contains(kind) || inner_->kinds.size() < kinds_max;
+  const bool counted = inner_->kinds.contains(kind) || inner_->kinds.size() < inner_->kinds_max;
   const auto [it, fresh] = inner_->kinds.try_emplace(counted ? kind : std::string{});
   if (fresh) {
     inner_->say(line);

@@ -17,7 +17,9 @@ namespace millrace {
 // the last of them and how many there were. On the loop's thread.
 class RepeatedLines final {
  public:
-  RepeatedLines(Loop& loop, std::function<void(const std::string&)> say, Duration quiet = seconds(60));
+  // `kinds_max`: where peers choose the kinds, further ones are one kind.
+  RepeatedLines(Loop& loop, std::function<void(const std::string&)> say, Duration quiet = seconds(60),
+                std::size_t kinds_max = 64);
   ~RepeatedLines();
   void say(const std::string& kind, const std::string& line);
   void say_refused(std::string_view story);  // "address: why": of one kind are those with the same why

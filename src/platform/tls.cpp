@@ -188,8 +188,8 @@ extern "C" int mr_psk_find_session(SSL* ssl, const unsigned char* identity, std:
     std::string name(reinterpret_cast<const char*>(identity), std::min<std::size_t>(length, 64));
     for (char& c : name)
       if (static_cast<unsigned char>(c) < 0x21 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-    if (const std::size_t colon = name.find(':'); colon != std::string::npos)
-      name.replace(colon + 1, std::string::npos, "...");  // a credential is for nobody's eyes
+    constexpr std::string_view credential = "MUNGE:";
+    if (name.starts_with(credential)) name.replace(credential.size(), std::string::npos, "...");  // for nobody's eyes
     filter.identity_ = std::move(name);
     auto proof = (*filter.key_of_)({reinterpret_cast<const char*>(identity), length});
     if (!proof || proof->key.size() != node_key_size)

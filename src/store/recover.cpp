@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "store/high_mark.h"
 #include "store/snapshot.h"
 
 namespace millrace {
@@ -66,6 +67,8 @@ class Recovery {
   explicit Recovery(Filesystem& files) : files_(files) {}
 
   Result<RecoveredLog> run() {
+    // First: while somebody only looks on, the log may grow.
+    MR_TRY(acknowledged_, in_context(read_high_mark(files_), "event log"));
     MR_TRY(names_, list_names(files_));
     // After a mere kill the names we see may be in memory only; what is built on them must not outlive them.
     MR_TRY_VOID(files_.sync_directory());
@@ -78,6 +81,7 @@ class Recovery {
     }
     MR_TRY_VOID(read_segments());
     MR_TRY_VOID(check_reaches_snapshot());
+    MR_TRY_VOID(check_reaches_mark());
     MR_TRY_VOID(remove_leftovers());
     return std::move(log_);
   }
@@ -172,6 +176,19 @@ class Recovery {
                        " although the snapshot is of event " + std::to_string(log_.recovered.snapshot_index));
   }
 
+  // What was answered as durable is in the log, or the log is not what it was.
+  Result<void> check_reaches_mark() const {
+    if (log_.next_index > acknowledged_) return {};
+    const std::string name = log_.segments.empty() ? "the log" : segment_name(log_.segments.rbegin()->first);
+    return fail(Errc::corrupt,
+                "event log has lost its end: " + name + " ends with event " + std::to_string(log_.next_index - 1) +
+                    ", and events up to " + std::to_string(acknowledged_) + " were acknowledged (so says the file '" +
+                    std::string{high_mark_name} +
+                    "' beside it): " + std::to_string(acknowledged_ - log_.next_index + 1) +
+                    " are missing. Nothing was changed. Restore the log from where it is whole; `millrace log repair "
+                    "--accept-loss` goes on without them");
+  }
+
   // A segment with a successor was completed and synced before the successor got its name.
   Result<void> check_complete(const Reading& reading) {
     if (reading.bad != 0) return damaged(reading.name, reading.bad, "there is no record here, in a complete segment");
@@ -195,6 +212,7 @@ class Recovery {
       if (reading.complete) return damaged(reading.name, reading.bad, "there are bytes after the end of the segment");
       log_.recovered.cut_bytes += reading.bytes.size() - reading.bad;
     }
+    MR_TRY_VOID(check_reaches_mark());
     if (reading.bytes.size() > reading.end) {
       MR_TRY_VOID(file.truncate(reading.end));
     }
@@ -227,7 +245,7 @@ class Recovery {
   Filesystem& files_;
   Names names_;
   RecoveredLog log_;
-  std::uint64_t first_segment_ = 1;
+  std::uint64_t first_segment_ = 1, acknowledged_ = 0;
   std::vector<std::string> obsolete_;
 };
 

@@ -32,6 +32,8 @@ Result<std::pair<std::unique_ptr<Wal>, Recovered>> Wal::open(Filesystem& files, 
   wal->bytes_since_snapshot_ = log.bytes_since_snapshot;
   wal->snapshot_index_ = log.recovered.snapshot_index;
   wal->reserved_room_ = wal->writer_.room();
+  // Where there is no room for it the log is opened all the same; sync_high_mark() says what is wrong.
+  (void)wal->writer_.high_mark().open(wal->durable_index_);
   return std::pair{std::move(wal), std::move(log.recovered)};
 }
 
@@ -117,6 +119,13 @@ void Wal::ask_for_room(std::uint64_t bytes) const {
         *room_question_ = writer_.room();
       },
       [this] { reserved_room_ = *std::exchange(room_question_, nullptr); });
+}
+
+void Wal::sync_high_mark(std::move_only_function<void(Result<void>)> done) {
+  auto* outcome = new Result<void>;
+  worker_.run(
+      [this, outcome] { *outcome = writer_.high_mark().sync(); },
+      [owned = std::unique_ptr<Result<void>>(outcome), done = std::move(done)]() mutable { done(std::move(*owned)); });
 }
 
 Result<std::string> Wal::read_record(Filesystem& files, const SegmentHeader& segment, const PayloadPlace& place) {

@@ -36,6 +36,8 @@ class Wal final : public EventLog {
   // `live` names every payload that the state after `index` or any event appended since refers to.
   void write_snapshot(std::uint64_t index, std::string state, std::vector<PayloadId> live,
                       std::move_only_function<void(Result<void>)> done) override;
+  // Now and then: the mark of what is acknowledged survives a power cut as it is then. An error loses nothing.
+  void sync_high_mark(std::move_only_function<void(Result<void>)> done);
   std::uint64_t bytes_since_snapshot() const override { return bytes_since_snapshot_; }
 
   std::uint64_t next_index() const { return next_index_; }

@@ -83,7 +83,7 @@ TEST_F(WalTest, Snapshot_replaces_old_segments_and_carries_live_payloads_along) 
   const auto written = log.snapshot(60, "state at 60", ids({1}));
   ASSERT_TRUE(written) << written.error().story;
   EXPECT_LT(log.wal->bytes_since_snapshot(), before);
-  EXPECT_EQ(disk.list()->size(), 2u);  // the snapshot and one segment
+  EXPECT_EQ(disk.list()->size(), 3u);  // the snapshot, one segment and the mark
   EXPECT_EQ(*log.payload(1), "kept");
   EXPECT_FALSE(log.wal->has_payload(payload_id(2)));
   ASSERT_TRUE(log.append({"61"}));

@@ -110,6 +110,7 @@ Result<void> LogWriter::write_items(LogGroup& group) {
   const LogItem& last = group.items.back();
   append_record(mark, segment_, end_, end_, RecordType::synced, last.first_index + last.events.size(), {});
   MR_TRY_VOID(file_->write_at(end_, mark));
+  high_mark_.move(last.first_index + last.events.size() - 1);
   reserve();
   return {};
 }

@@ -11,6 +11,7 @@
 #include "base/shared_value.h"
 #include "ports/event_log.h"
 #include "ports/filesystem.h"
+#include "store/high_mark.h"
 #include "store/payload.h"
 #include "store/segment.h"
 
@@ -46,11 +47,12 @@ struct LogGroup {
 // Used on the worker only, after open.
 class LogWriter {
  public:
-  LogWriter(Filesystem& files, const WalSettings& settings) : files_(files), settings_(settings) {}
+  LogWriter(Filesystem& files, const WalSettings& settings) : files_(files), settings_(settings), high_mark_(files) {}
 
   Result<void> begin_first(std::uint64_t number, std::uint64_t first_index);   // a segment where none is open
   Result<void> reopen(const SegmentHeader& segment, std::uint64_t append_at);  // the last one of a recovered log
 
+  HighMark& high_mark() { return high_mark_; }
   void write(LogGroup& group);
   // Makes room ahead, for at least `wanted` bytes beyond the reserve; tried by every write() and when somebody asks.
   // False when there is no room for them.
@@ -68,6 +70,7 @@ class LogWriter {
 
   Filesystem& files_;
   const WalSettings settings_;
+  HighMark high_mark_;
   std::unique_ptr<File> file_;
   SegmentHeader segment_;
   std::uint64_t end_ = 0;       // everything before it is on stable storage

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -18,6 +20,47 @@ namespace millrace {
 namespace {
 
 const unsigned char* raw(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+
+// Where a key file lies, and whose it is.
+class KeyFolder {
+ public:
+  explicit KeyFolder(const std::string& file)
+      : path_(file.find('/') == std::string::npos ? "." : file.substr(0, file.rfind('/') + 1)),
+        fd_(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+  KeyFolder(const KeyFolder&) = delete;
+  KeyFolder& operator=(const KeyFolder&) = delete;
+  ~KeyFolder() {
+    if (fd_ >= 0) close(fd_);
+  }
+  bool is_open() const { return fd_ >= 0; }
+  const std::string& path() const { return path_; }
+  bool lock() const { return flock(fd_, LOCK_EX) == 0; }  // until we are gone
+  bool sync() const { return fsync(fd_) == 0; }
+  // The controller reads it as SlurmUser, whose folder it is, whoever makes it.
+  bool give(int file) const {
+    struct stat owner{};
+    return geteuid() != 0 || (fstat(fd_, &owner) == 0 && fchown(file, owner.st_uid, owner.st_gid) == 0);
+  }
+
+ private:
+  const std::string path_;
+  const int fd_;
+};
+
+// A file that is there is left alone. On failure errno says why, and nothing is left.
+bool write_key_file(const std::string& path, const std::string& text, const KeyFolder& folder) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return false;
+  const bool written = folder.give(file) &&
+                       write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(file) == 0;
+  const int problem = errno;
+  close(file);
+  if (!written) unlink(path.c_str());
+  errno = problem;
+  return written;
+}
+
+std::string cluster_key_line(std::string_view key) { return "millrace-cluster-key 1 " + to_hex(key) + "\n"; }
 
 std::string why(const std::string& path) { return path + ": " + std::strerror(errno); }
 
@@ -91,40 +134,67 @@ Result<KeyFile> read_key_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return fail(errno == ENOENT ? Errc::not_found : Errc::io, why(path));
   struct stat info{};
-  char buffer[4096];
+  constexpr std::size_t file_max = 4u << 20;
   const bool statted = fstat(file, &info) == 0;
-  const ssize_t got = read(file, buffer, sizeof buffer);
+  std::string bytes;
+  char buffer[4096];
+  ssize_t got = 0;
+  while ((got = read(file, buffer, sizeof buffer)) > 0 && bytes.size() < file_max)
+    bytes.append(buffer, static_cast<std::size_t>(got));
   close(file);
   if (!statted || got < 0) return fail(Errc::io, why(path));
   if ((info.st_mode & 077) != 0)
     return fail(Errc::refused, path + ": others may read this key; make it mode 0600 (chmod 600 " + path + ")");
   if (info.st_uid != geteuid() && info.st_uid != 0)
     return fail(Errc::refused, path + ": this key belongs to another user; whoever owns it could change it");
-  const std::string text{trim(std::string_view{buffer, static_cast<std::size_t>(got)})};
+  const std::size_t first_end = std::min(bytes.find('\n'), bytes.size());
+  const std::string text{trim(std::string_view{bytes}.substr(0, first_end))};
+  const std::string_view rest = std::string_view{bytes}.substr(first_end);
   const auto words = split(text, ' ');
   const bool cluster = words.size() == 3 && words[0] == "millrace-cluster-key" && words[1] == "1";
   const bool node = words.size() == 4 && words[0] == "millrace-node-key" && words[1] == "1";
   const auto key = cluster || node ? from_hex(words.back()) : std::nullopt;
   if (!key || key->size() != key_size) return fail(Errc::invalid, path + ": not a Millrace key file");
-  return KeyFile{node ? std::string{words[2]} : std::string{}, *key};
+  if (node) {
+    const auto name = parse_key_name(words[2]);
+    if (!name || !trim(rest).empty()) return fail(Errc::invalid, path + ": not a Millrace key file");
+    return KeyFile{name->node, name->role, *key, {}};
+  }
+  auto generations = parse_generation_lines(rest);
+  if (!generations)
+    return fail(Errc::invalid, path + ": what follows the key is no list of revoked keys (revoked NAME TIMES)");
+  return KeyFile{{}, KeyRole::node, *key, *std::move(generations)};
+}
+
+KeyName KeyFile::current(std::string node_name, KeyRole as) const {
+  const auto it = generations.find(node_name);
+  return {as, std::move(node_name), it == generations.end() ? 0 : it->second};
 }
 
 Result<std::string> make_cluster_key_file(const std::string& path) {
   const std::string key = random_bytes(key_size);
-  const std::string line = "millrace-cluster-key 1 " + to_hex(key) + "\n";
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return fail(Errc::io, why(path));
-  const bool written = write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && fsync(file) == 0;
-  close(file);
-  if (!written) {
-    unlink(path.c_str());
-    return fail(Errc::io, why(path));
-  }
+  const KeyFolder folder(path);
+  if (!folder.is_open()) return fail(Errc::io, why(folder.path()));
+  if (!write_key_file(path, cluster_key_line(key), folder) || !folder.sync()) return fail(Errc::io, why(path));
   return key;
 }
 
-std::string node_key_line(std::string_view node, std::string_view key) {
-  return "millrace-node-key 1 " + std::string{node} + " " + to_hex(key) + "\n";
+std::string node_key_line(std::string_view name, std::string_view key) {
+  return "millrace-node-key 1 " + std::string{name} + " " + to_hex(key) + "\n";
+}
+
+Result<std::uint32_t> revoke_keys(const std::string& path, const std::string& node) {
+  const KeyFolder folder(path);
+  if (!folder.is_open() || !folder.lock()) return fail(Errc::io, why(folder.path()));
+  MR_TRY(KeyFile file, read_key_file(path));
+  if (!file.node.empty()) return fail(Errc::invalid, path + ": this is the key of a node; the cluster's is needed");
+  const std::uint32_t generation = ++file.generations[node];
+  const std::string fresh = path + ".new";
+  unlink(fresh.c_str());
+  if (!write_key_file(fresh, cluster_key_line(file.key) + generation_lines(file.generations), folder))
+    return fail(Errc::io, why(fresh));
+  if (rename(fresh.c_str(), path.c_str()) != 0 || !folder.sync()) return fail(Errc::io, why(path));
+  return generation;
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "wire/node_keys.h"
 
 namespace millrace {
 
@@ -36,14 +37,21 @@ class CredentialSigner {
 
 bool verify_credential(std::string_view verify_key, std::string_view bytes, std::string_view signature);
 
-// Key files are text of one line, mode 0600: "millrace-cluster-key 1 HEX" or "millrace-node-key 1 NODE HEX".
+// Key files are text, mode 0600: "millrace-cluster-key 1 HEX", with the generations of node_keys.h in further lines, or
+// "millrace-node-key 1 NAME HEX", where NAME may have a role before it.
 struct KeyFile {
   std::string node;  // empty: a cluster key
+  KeyRole role = KeyRole::node;
   std::string key;
+  KeyGenerations generations;
+  // Of a cluster key: the name as its next key has it.
+  KeyName current(std::string node_name, KeyRole as) const;
 };
 Result<KeyFile> read_key_file(const std::string& path);  // refused when others may read it
 // Made with O_EXCL, synced; an existing file is left alone and is an error.
 Result<std::string> make_cluster_key_file(const std::string& path);
-std::string node_key_line(std::string_view node, std::string_view key);
+std::string node_key_line(std::string_view name, std::string_view key);
+// Every key that this name has had is worthless from now on. Gives its new generation.
+Result<std::uint32_t> revoke_keys(const std::string& cluster_key_path, const std::string& node);
 
 }  // namespace millrace

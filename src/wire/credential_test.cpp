@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/constant_time.h"
 #include "base/sha256.h"
@@ -95,6 +96,50 @@ TEST_F(KeyFiles, Node_key_names_its_node) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->node, "n7");
   EXPECT_EQ(read->key, derive_node_key("cluster", "n7"));
+}
+
+TEST_F(KeyFiles, A_name_that_is_revoked_has_other_keys_from_then_on) {
+  const std::string path = root_ + "/cluster.key";
+  const auto key = make_cluster_key_file(path);
+  ASSERT_TRUE(key);
+  const auto current = [&](const char* name) { return read_key_file(path)->current(name, KeyRole::node); };
+  const std::string before = derive_key(*key, current("n1"));
+  EXPECT_EQ(before, derive_node_key(*key, "n1"));
+  EXPECT_EQ(*revoke_keys(path, "n1"), 1u);
+  const std::string after = derive_key(*key, current("n1"));
+  EXPECT_NE(after, before);
+  EXPECT_EQ(*revoke_keys(path, "n1"), 2u);
+  EXPECT_EQ(*revoke_keys(path, "n10"), 1u);
+  EXPECT_NE(derive_key(*key, current("n1")), after);
+  EXPECT_EQ(derive_key(*key, current("n2")), derive_node_key(*key, "n2"));
+  EXPECT_EQ(read_key_file(path)->key, *key);
+  EXPECT_EQ(read_key_file(path)->generations, (KeyGenerations{{"n1", 2}, {"n10", 1}}));
+  struct stat info{};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_FALSE(revoke_keys(root_ + "/none", "n1"));
+  std::ofstream(path, std::ios::app) << "revoked n1 3\n";  // twice
+  EXPECT_EQ(read_key_file(path).error().code, Errc::invalid);
+}
+
+TEST(NodeKeys, Each_role_and_generation_has_a_key_and_a_name_of_its_own) {
+  std::set<std::string> keys, names;
+  std::size_t made = 0;
+  for (const char* node : {"n1", "n1.2", "login", "node"})
+    for (const KeyRole role : {KeyRole::node, KeyRole::login, KeyRole::login_root})
+      for (const std::uint32_t generation : {0u, 1u, 2u, 12u}) {
+        const KeyName name{role, node, generation};
+        EXPECT_EQ(parse_key_name(text_of(name)), name);
+        keys.insert(derive_key("cluster", name));
+        names.insert(text_of(name));
+        ++made;
+      }
+  EXPECT_EQ(keys.size(), made);
+  EXPECT_EQ(names.size(), made);
+  EXPECT_EQ(text_of({KeyRole::login_root, "a", 3}), "login-root:a@3");
+  for (const char* text : {"", "login:", "n1:", "root:n1", "n1@", "n1@0", "n1@x", "n1@1@2", "n 1", "n1\n",
+                           "login:login:n1", "n1@99999999999"})
+    EXPECT_FALSE(parse_key_name(text)) << text;
 }
 
 TEST_F(KeyFiles, Garbage_and_missing_files_are_told_apart) {

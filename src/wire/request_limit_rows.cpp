@@ -257,7 +257,8 @@ constexpr MessageLimits query_config = plain("QueryConfig"), ping = plain("Ping"
                         query_diagnostics = plain("QueryDiagnostics"), set_damping = plain("SetDamping"),
                         query_transactions = plain("QueryTransactions");
 
-constexpr FieldLimit request_rows[] = {one(10, "submit", submit, submission),
+constexpr FieldLimit request_rows[] = {text(3, "cluster"),
+                                       one(10, "submit", submit, submission),
                                        one(11, "cancel", cancel),
                                        one(12, "query_jobs", query_jobs),
                                        one(13, "query_nodes", query_nodes),

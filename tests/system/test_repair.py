@@ -4,7 +4,7 @@
 import shutil
 from pathlib import Path
 
-from cluster import Cluster
+from cluster import Cluster, limit
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "logs" / "format1"
 
@@ -44,6 +44,14 @@ def test_impossible_log(checks, cluster, new_cluster, directory):
         file.chmod(0o700 if file.is_dir() else 0o600)
     told = cluster.run("millrace", "log", "repair", str(log.parent))
     checks.says("repair says what will be done, and does nothing", told, 1, "it has ports of another job", "put aside: job", "at its next start")
+    key = other.state / "cluster.key"
+    other.start_controller()
+    other.controller.process.wait(limit(60))
+    text = other.controller.log.read_text()
+    checks.that("a log without the cluster's key: no other key is made in its place", other.controller.process.returncode == 1 and not key.exists()
+                and f"millrace key make {key}" in text and "needs a new key" in text, text)
+    made = other.run("millrace", "key", "make", str(key))
+    checks.that("the administrator makes one", made.code == 0 and key.exists(), made)
     other.start()
     text = other.controller.log.read_text()
     checks.that("the start says what it put aside", "a law of the ledger is broken" in text and "put aside: job" in text, text)
@@ -56,6 +64,37 @@ def test_impossible_log(checks, cluster, new_cluster, directory):
     other.start_controller()
     other.wait_for_controller()
     checks.that("the next start has nothing to repair", "put aside" not in other.controller.log.read_text()[len(text):])
+
+
+def test_lost_end(checks, new_cluster, directory):
+    """The last segment is cut short: what was acknowledged is missed, and not taken for a torn write."""
+    other = new_cluster(directory / "lost", nodes=1)
+    other.start_controller()
+    other.wait_for_controller()
+    jobs = [other.submit("-H", "--wrap", "true") for _ in range(12)]
+    other.controller.kill()
+    log = other.state / "log"
+    segment = sorted(log.glob("segment-*"))[-1]
+    whole = segment.read_bytes().rstrip(b"\0")
+    segment.write_bytes(whole[:-1200])
+    before = segment.read_bytes()
+    other.start_controller()
+    other.controller.process.wait(limit(60))
+    text = other.controller.log.read_text()
+    checks.that("the controller refuses to start, and changes nothing", other.controller.process.returncode == 1 and "lost its end" in text and "were acknowledged" in text
+                and "--accept-loss" in text and segment.read_bytes() == before, text)
+    told = other.run("millrace", "log", "repair", str(log))
+    checks.says("repair says the same", told, 1, "were acknowledged", "--accept-loss")
+    done = other.run("millrace", "log", "repair", str(log), "--accept-loss")
+    checks.says("the administrator may go on without", done, 0, "the log as it was is kept", "ends with event")
+    other.start_controller()
+    other.wait_for_controller()
+    left = other.run("squeue", "-h", "-a", "-o", "%i").out.split()
+    checks.that("what was left is there", 0 < len(left) < len(jobs), left)
+    other.controller.terminate()
+    other.start_controller()
+    other.wait_for_controller()
+    checks.that("and after a clean end nothing is missed", other.run("squeue", "-h", "-a", "-o", "%i").out.split() == left)
 
 
 def test_damaged_log(checks, cluster, directory):

@@ -19,6 +19,7 @@ import pytest
 
 from cluster import COMMANDS, Checks, TestTrouble, cgroup_name, clean_environment, find_cgroups, find_program, limit, remove_cgroup, run_command, wait_for
 from host import end_strays
+from machine_keys import try_keys
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "admin" / "install.md"
 TOOLS = ("ip", "unshare", "nsenter", "setpriv")
@@ -311,9 +312,9 @@ class Story:
         self.checks.that("nor under another name: the login machine's log says so", says(self.login, "/var/log/slurmd.log", "node key is not accepted"), self.login.read("/var/log/slurmd.log"))
         self.checks.that("and the controller's", says(self.head, "/var/log/slurmctld.log", "refused", "login1", "another key"))
         done = self.login.sh("squeue")
-        self.checks.says("commands there say that there is no connection", done, 1, "unable to contact slurm controller", "/run/millrace/millrace.sock")
+        self.checks.says("commands there say that there is no connection", done, 1, "unable to contact slurm controller", "/run/millrace/demo/controller.sock")
         self.login.end("/run/slurmd.pid")
-        line = self.run(self.head, "millrace key node login1").out
+        line = self.run(self.head, "millrace key node login1 --login").out
         self.login.write("/etc/slurm/millrace.key", line, 0o600)
         self.checks.that("with its own key the relay starts", self.run(self.login, "millrace-agent --relay").code == 0)
         wait_for("the relay's connection", lambda: self.login.sh("sinfo -h").code == 0, 30)
@@ -514,8 +515,7 @@ def test_page(checks, new_cluster, directory):
     story = new_cluster(directory, kind=Story)
     story.checks = checks
     story.install()
-    for part in (story.backup, story.node_is_added, story.doctor, story.units):
-        part()
+    _ = [part() for part in (story.backup, story.node_is_added, lambda: try_keys(story, says, wait_state), story.doctor, story.units)]
     checks.that("every command of the page was tried", not story.page.unused(), story.page.unused())
     for machine in story.machines.values():
         for path in ("/run/slurmd.pid", "/run/slurmctld.pid"):

@@ -275,23 +275,10 @@ void apply_one(State& state, const ControllerStarted& e) {
   state.epoch = e.epoch;
 }
 
-// What has ended stays for MinJobAge, which may be another one now.
-void renew_forget_times(State& state) {
-  std::vector<DeadlineKey> old;
-  for (const auto& [due, nothing] : state.deadlines)
-    if (due.kind == DeadlineKind::forget) old.push_back(due);
-  for (const DeadlineKey& due : old) {
-    state.deadlines.erase(due);
-    note_forget(state, state.job(due.key));
-  }
-}
-
 void apply_one(State& state, const ClusterConfigured& e) {
-  const std::uint32_t age_before = state.policy->min_job_age_seconds;
   settle_all(state, e.at);
   configure(state, e);
   renew_over_times(state);
-  if (e.policy.min_job_age_seconds != age_before) renew_forget_times(state);
   turns_may_begin(state, e.at);
   add_tres_names(state);
   if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;

@@ -143,6 +143,17 @@ void fill_partitions(State& state) {
   }
 }
 
+// With another MinJobAge what has ended is forgotten at other times.
+static void renew_forget_times(State& state) {
+  std::vector<DeadlineKey> old;
+  for (const auto& [due, nothing] : state.deadlines)
+    if (due.kind == DeadlineKind::forget) old.push_back(due);
+  for (const DeadlineKey& due : old) {
+    state.deadlines.erase(due);
+    state.deadlines.set({forget_time(state, state.job(due.key)), due.key, DeadlineKind::forget}, {});
+  }
+}
+
 // Nodes and partitions keep their index for as long as their name is known: jobs and history refer to it.
 void configure(State& state, const ClusterConfigured& e) {
   std::map<std::string, NodeIndex, std::less<>> known;
@@ -176,7 +187,9 @@ void configure(State& state, const ClusterConfigured& e) {
   for (const NodeIndex index : all) forget_resume(state, index);
   configure_partitions(state, e);
   fill_partitions(state);
+  const bool other_age = e.policy.min_job_age_seconds != state.policy->min_job_age_seconds;
   state.policy = SharedValue(e.policy);
+  if (other_age) renew_forget_times(state);
   if (!(state.topology->facts() == e.topology) || !e.topology.empty())
     state.topology = SharedValue(SwitchTree(e.topology, known));
   sort_queue(state);

@@ -1,0 +1,82 @@
+// src/apps/controller_folders.cpp - see controller_folders.h.
+#include "apps/controller_folders.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "base/hostlist.h"
+#include "wire/credential.h"
+
+namespace millrace {
+namespace {
+
+std::string socket_folder(const Configuration& configuration) {
+  return configuration.socket_path.substr(0, configuration.socket_path.rfind('/'));
+}
+
+}  // namespace
+
+Result<void> make_state_folder(const Configuration& configuration) {
+  if (getuid() != 0) return make_directories(configuration.state_dir, 0700);
+  MR_TRY(const LocalUser user,
+         in_context(find_user(configuration.slurm_user), "SlurmUser=" + configuration.slurm_user));
+  if (user.uid == 0) return make_directories(configuration.state_dir, 0700);
+  return in_context(own_directory(configuration.state_dir, 0700, user), "StateSaveLocation");
+}
+
+Result<void> move_aside(const std::string& directory) {
+  const std::string aside = directory + ".old-" + std::to_string(time(nullptr));
+  if (rename(directory.c_str(), aside.c_str()) != 0 && errno != ENOENT)
+    return fail(Errc::io, "moving " + directory + " aside: " + std::strerror(errno));
+  return {};
+}
+
+Result<void> give_socket_folder(const Configuration& configuration, const LocalUser& user) {
+  const std::string folder = socket_folder(configuration);
+  if (!folder.starts_with("/run/millrace/"))
+    return in_context(own_directory(folder, 0755, user), "the folder of AuthInfo=socket=");
+  MR_TRY_VOID(make_directories(folder, 0755));  // an agent of this host may have made it, as root
+  if (lchown(folder.c_str(), user.uid, user.gid) != 0) return fail(Errc::io, folder + ": " + std::strerror(errno));
+  return {};
+}
+
+Result<void> check_socket_folder(const Configuration& configuration) {
+  const std::string folder = socket_folder(configuration);
+  const auto made = make_directories(folder, 0755);
+  if (made && access(folder.c_str(), W_OK) == 0) return {};
+  const std::string why = made ? std::strerror(errno) : made.error().story;
+  const std::string user = std::to_string(getuid());
+  return fail(Errc::refused,
+              folder + ": user " + user + " cannot make the socket of commands there (" + why +
+                  "); start the controller as root, which becomes SlurmUser, or type as root: install -d -m 0755 -o " +
+                  user + " " + folder + " (with systemd: RuntimeDirectory=), or set AuthInfo=socket=PATH");
+}
+
+Result<KeyFile> find_cluster_key(const Configuration& configuration, const State& recovered) {
+  const std::string& path = configuration.cluster_key_file;
+  auto file = read_key_file(path);
+  if (file && file->node.empty()) return file;
+  if (file) return fail(Errc::invalid, path + ": this is the key of a node; the controller needs the cluster's");
+  if (file.error().code != Errc::not_found) return std::unexpected(file.error());
+  if (recovered.version == 0) {
+    MR_TRY(std::string key, make_cluster_key_file(path));
+    return KeyFile{{}, KeyRole::node, std::move(key), {}};
+  }
+  std::vector<std::string> names;
+  for (const auto& [index, node] : recovered.nodes) names.push_back(node->def->name);
+  std::string nodes = compress_hostlist_sorted(std::move(names));
+  if (nodes.size() > 1000) nodes = nodes.substr(0, 1000) + "...";
+  return fail(Errc::not_found,
+              "the cluster's key is missing, and its log is there: " + path +
+                  "; put the file back from a backup. If there is none, `millrace key make " + path +
+                  "` makes another one; then every node and login machine needs a new key of its own (`millrace key "
+                  "node NAME`) and a restart of its agent: " +
+                  nodes);
+}
+
+}  // namespace millrace

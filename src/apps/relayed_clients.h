@@ -1,0 +1,39 @@
+// src/apps/relayed_clients.h - clients that come through relays: each becomes a session of the controller, whose
+// requests are judged by the relay's key.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "adapters/own_agents.h"
+#include "controller/controller.h"
+#include "controller/sessions.h"
+
+namespace millrace {
+
+class RelayedClients {
+ public:
+  RelayedClients(Sessions& sessions, OwnAgents& agents, Controller& controller,
+                 std::function<bool(UserId)> is_privileged)
+      : sessions_(sessions), agents_(agents), controller_(controller), is_privileged_(std::move(is_privileged)) {}
+  // Must outlive the agents they are given to.
+  OwnAgents::RelayHooks hooks();
+
+ private:
+  ClientId accept(const KeyName& relay, std::uint64_t number, UserId uid, GroupId gid);
+  static constexpr std::size_t clients_max = 8192;  // of one relay, which itself lets 4,096 in
+  std::size_t of_relay(const std::string& node) const;
+  void turn_away(const std::string& node, std::uint64_t number);
+  void gone(const std::string& node);
+
+  Sessions& sessions_;
+  OwnAgents& agents_;
+  Controller& controller_;
+  const std::function<bool(UserId)> is_privileged_;
+  std::map<std::pair<std::string, std::uint64_t>, ClientId> clients_;  // by relay and its number for them
+};
+
+}  // namespace millrace
