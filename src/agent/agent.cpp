@@ -285,8 +285,9 @@ void Agent::launch(const wire::Launch& launch) {
     return log("launch dropped: attempt " + text_of(name) + " is for " + credential.nodes() + ", not for us");
   // The hello has told the controller of the new boot, which ends the attempt as a failure of the node; a launch
   // failure from us would be a second, different end.
-  if (credential.boot_id() != settings_.boot_id)
-    return log("launch dropped: attempt " + text_of(name) + " was placed before this node booted");
+  if (credential.boot_id() != settings_.boot_id && credential.boot_id() != settings_.boot_id + "/" + settings_.spool_id)
+    return log("launch dropped: attempt " + text_of(name) + " was placed before this node booted or lost its spool");
+  credential.set_boot_id(settings_.boot_id);
   // Signed under another leader: the one we listen to makes its own if it still wants this.
   if (credential.epoch() != highest_epoch_)
     return log("launch dropped: attempt " + text_of(name) + " was signed in epoch " +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/node_life.h"
 #include "controller/views.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/report_node.h"
@@ -250,7 +251,7 @@ void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const 
     return;
   }
   const Node& node = commit_.durable().node(index);
-  links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);
+  links_[index].manager->launch(node.def->name, plan, *job->spec->owner, life_of(node));
 }
 
 void Controller::see_to_reboot(NodeIndex index, NodeLink& link) {

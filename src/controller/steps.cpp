@@ -5,6 +5,7 @@
 #include "agent.pb.h"
 #include "client.pb.h"
 #include "controller/controller.h"
+#include "controller/node_life.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
@@ -282,7 +283,7 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
   const Node& node = commit_.durable().node(index);
   plan.set_node_name(node.def->name);
   step_launches_[{job.key, job.attempt, index, plan.step()}] = loop_.steady();
-  links_[index].manager->launch(node.def->name, plan, *job.spec->owner, node.boot_id);
+  links_[index].manager->launch(node.def->name, plan, *job.spec->owner, life_of(node));
 }
 
 // Those the node never tells of are not waited for any longer than this.

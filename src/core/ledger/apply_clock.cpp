@@ -88,6 +88,9 @@ void step_clock(State& state, const ClockStepped& e) {
   std::ranges::sort(delayed);
   delayed.erase(std::ranges::unique(delayed).begin(), delayed.end());
   for (const JobKey key : delayed) shift_delays(state, key, e);
+  std::vector<StepKey> steps;
+  for (const auto& [key, nothing] : state.running_steps) steps.push_back(key);
+  for (const StepKey& key : steps) move_time(state.steps.edit(key)->edit().start.at, e.by);
   shift_nodes(state, e.by);
   move_time(state.slice_due, e.by);
 }
