@@ -167,6 +167,7 @@ void Controller::law_broken(const std::string& law, const std::vector<Event>& ev
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
 
 void Controller::changed(const Changes& changes) {
+  see_clock();
   for (const JobKey key : changes.jobs) completing_.look_at(commit_.durable(), key, loop_.steady());
   for (const NodeIndex node : changes.nodes) reconcile(node);
   for (const JobKey key : changes.jobs) see_to_programs(key);
@@ -346,6 +347,7 @@ void Controller::maybe_snapshot() {
 // ---- people ----
 
 void Controller::request(const Asker& asker, const wire::Request& request) {
+  see_clock();
   const Time before = loop_.steady();
   const auto what = [&] {
     return std::string{"Processing RPC: "} + call_name(request.body_case()).name +

@@ -37,6 +37,7 @@ std::optional<NodeIndex> Controller::own_node(ResourceManager& by, const std::st
 }
 
 void Controller::node_registered(ResourceManager& by, const NodeRegistration& registration) {
+  see_clock();
   const auto index = own_node(by, registration.node);
   if (!index && registration.dynamic && create_unknown(by, registration)) return node_registered(by, registration);
   if (!index)
@@ -61,6 +62,7 @@ void Controller::node_registered(ResourceManager& by, const NodeRegistration& re
 
 void Controller::node_reported(ResourceManager& by, const std::string& name, const std::vector<AttemptReport>& attempts,
                                const wire::Telemetry& telemetry) {
+  see_clock();
   const auto index = own_node(by, name);
   if (!index) return;
   if (!links_[*index].reported) return by.start_again(name);  // it thinks that it is registered, and is not

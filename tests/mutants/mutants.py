@@ -47,7 +47,7 @@ MUTANTS = [
      "  if ((rebooted || (other_spool && !node.spool_id.empty())) && node.is_ready())\n",
      "  if (rebooted && node.is_ready())\n"),
     ("launched_into_another_spool", "src/agent/agent.cpp",
-     "  if (credential.boot_id() != settings_.boot_id &&\n      credential.boot_id() != settings_.boot_id + \"/\" + settings_.spool_id)\n",
+     "  if (credential.boot_id() != settings_.boot_id && credential.boot_id() != settings_.boot_id + \"/\" + settings_.spool_id)\n",
      "  if (!credential.boot_id().starts_with(settings_.boot_id))\n"),
     ("silence_by_a_clock_that_is_set", "src/controller/controller.cpp",
      "  const Time now = loop_.now(), steady = loop_.steady();\n",
