@@ -9,6 +9,8 @@
 namespace millrace {
 namespace {
 
+constexpr std::size_t spool_id_max = 64;
+
 AttemptReport report_of(const wire::AttemptStatus& status) {
   AttemptReport report;
   report.key = JobKey{status.job_key()};
@@ -16,7 +18,9 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   report.ended = status.state() == wire::AttemptStatus::ENDED;
   switch (status.end()) {
     case wire::AttemptStatus::LAUNCH_FAILED:
-      report.end = AttemptEnd::launch_failed;
+      report.end = status.cause() == wire::AttemptStatus::OF_NODE   ? AttemptEnd::node_unfit
+                   : status.cause() == wire::AttemptStatus::UNCLEAR ? AttemptEnd::not_begun
+                                                                    : AttemptEnd::launch_failed;
       break;
     case wire::AttemptStatus::SUPERVISOR_LOST:
       report.end = AttemptEnd::supervisor_lost;
@@ -110,6 +114,7 @@ class OwnAgents::Session final : public LinkHandler {
   std::uint64_t session_ = 0;  // the agent's number; 0 until its hello
   std::uint64_t heard_ = 0;    // highest sequence seen from it
   std::uint64_t sent_ = 0;
+  std::optional<Duration> told_ahead_;  // our clock, as it was last told: ahead of the one that nobody sets
   bool relay_only_ = false;
   std::uint64_t number_ = 0;
 };
@@ -153,6 +158,7 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
     session.session_ = message.session();
     session.heard_ = message.sequence();
     session.sent_ = 0;
+    session.told_ahead_.reset();
     return hello(session, message.hello());
   }
   if (session.session_ == 0 || message.session() != session.session_ || message.sequence() <= session.heard_) return;
@@ -238,6 +244,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   registration.attempts = reports_of(hello.attempts());
   registration.dynamic = hello.dynamic();
   registration.configuration = hello.configuration();
+  registration.spool_id = hello.spool_id().substr(0, spool_id_max);
+  registration.clock = bounded_time(hello.clock_us());
   observer_->node_registered(*this, registration);
 }
 
@@ -264,6 +272,14 @@ void OwnAgents::send(Session& session, wire::ToAgent& message) {
   message.set_epoch(epoch_.value);
   message.set_session(session.session_);
   message.set_sequence(++session.sent_);
+  // It is our clock by which launches expire, whatever the node's own says.
+  const Time now = loop_.now();
+  const Duration ahead = now - loop_.steady();
+  const auto differs = [&](Duration told) { return ahead - told > seconds(1) || told - ahead > seconds(1); };
+  if (!session.told_ahead_ || message.has_heard() || differs(*session.told_ahead_)) {
+    message.set_clock_us(now.value);
+    session.told_ahead_ = ahead;
+  }
   const auto what = [&] {
     return std::string{order_name(message)} + " to node " + session.identity_ + " (" + std::to_string(session.sent_) +
            ")";
@@ -382,6 +398,16 @@ void OwnAgents::stop_nodes() {
     message.mutable_stop();
     send(*session, message);
   }
+}
+
+// Later, because it may be its own word that is being heard.
+void OwnAgents::start_again(const std::string& node) {
+  const Session* session = of_node(node);
+  if (!session) return;
+  loop_.post([this, number = session->number_] {
+    const auto found = sessions_.find(number);
+    if (found != sessions_.end()) left(*found->second, "it has to register anew");
+  });
 }
 
 void OwnAgents::reply_relayed(const std::string& node, std::uint64_t client, std::string reply) {

@@ -58,6 +58,7 @@ class OwnAgents final : public ResourceManager {
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
   void tell_step(const std::string& node, const wire::StepOrder& order) override;
   void stop_nodes() override;
+  void start_again(const std::string& node) override;
   void reboot(const std::string& node) override;
   void read_configuration() override;
   void set_logging(const std::string& node, const wire::SetLogging& wish) override;

@@ -86,7 +86,7 @@ void AcceleratorWatch::end(std::string_view why) {
     waitpid(pid_, nullptr, 0);
     pid_ = 0;
   }
-  not_before_ = loop_.now() + pause_after_end;
+  not_before_ = loop_.steady() + pause_after_end;
   settings_.log("accelerators are not watched for a while: " + std::string{why});
 }
 
@@ -127,7 +127,7 @@ bool AcceleratorWatch::first_look(int patience_ms) {
 
 void AcceleratorWatch::look_again() {
   if (socket_ < 0) {
-    if (loop_.now() < not_before_ || !start()) return;
+    if (loop_.steady() < not_before_ || !start()) return;
   }
   if (!watch_) {
     watch_ = readiness_.watch(

@@ -62,7 +62,7 @@ void Agent::connect() {
   sent_ = received_ = 0;
   welcome_ = false;
   verify_key_.clear();
-  last_heard_ = loop_.now();
+  last_heard_ = loop_.steady();
   lines_.debug([&] { return "connecting to the controller, session " + std::to_string(session_); });
   lines_.about(DebugFlag::network, [&] { return "connecting to the controller, session " + std::to_string(session_); });
   link_ = dialer_.dial(*this);
@@ -75,6 +75,8 @@ void Agent::connect() {
   hello->set_relay_only(settings_.relay_only);
   hello->set_dynamic(settings_.dynamic);
   hello->set_configuration(settings_.configuration);
+  hello->set_spool_id(settings_.spool_id);
+  hello->set_clock_us(loop_.now().value);
   *hello->mutable_inventory() = measurements_.inventory();
   for (const auto& [name, status] : attempts_) *hello->add_attempts() = as_reported(name, status);
   send(std::move(message));
@@ -97,7 +99,7 @@ void Agent::closed(std::string_view why) { disconnect(why); }
 void Agent::beat() {
   beat_timer_ = 0;
   if (!link_) return;
-  if (loop_.now() - last_heard_ > heartbeat_ * silent_beats_max)
+  if (loop_.steady() - last_heard_ > heartbeat_ * silent_beats_max)
     return disconnect("nothing heard for three heartbeats");
   look_at_killed();
   if (welcome_) send_report(true);
@@ -133,10 +135,10 @@ void Agent::attempt_changed(const wire::AttemptStatus& status) {
 // Many changes make one report: those of one turn of the loop, or of `wait`.
 void Agent::report_within(Duration wait) {
   if (report_timer_ != 0) {
-    if (report_at_ <= loop_.now() + wait) return;
+    if (report_at_ <= loop_.steady() + wait) return;
     loop_.cancel(report_timer_);
   }
-  report_at_ = loop_.now() + wait;
+  report_at_ = loop_.steady() + wait;
   report_timer_ = loop_.after(wait, [this] {
     report_timer_ = 0;
     send_report(false);
@@ -160,12 +162,21 @@ void Agent::message(std::string_view bytes) {
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return disconnect("the controller sent something that is no message");
   if (!is_in_order(message)) return;
-  last_heard_ = loop_.now();
+  last_heard_ = loop_.steady();
+  if (message.clock_us() != 0) {
+    controller_clock_ = Time{message.clock_us()};
+    clock_heard_ = last_heard_;
+  }
   if (message.epoch() > highest_epoch_) {
     highest_epoch_ = message.epoch();
     if (hooks_.epoch_rose) hooks_.epoch_rose(highest_epoch_);
   }
   obey(message);
+}
+
+// Launches expire by the clock of whoever signed them. Ours may be wrong, and may be set while we look.
+Time Agent::controller_now() const {
+  return controller_clock_.is_set() ? controller_clock_ + (loop_.steady() - clock_heard_) : loop_.now();
 }
 
 bool Agent::is_in_order(const wire::ToAgent& message) {
@@ -274,22 +285,26 @@ void Agent::launch(const wire::Launch& launch) {
     return log("launch dropped: attempt " + text_of(name) + " is for " + credential.nodes() + ", not for us");
   // The hello has told the controller of the new boot, which ends the attempt as a failure of the node; a launch
   // failure from us would be a second, different end.
-  if (credential.boot_id() != settings_.boot_id)
-    return log("launch dropped: attempt " + text_of(name) + " was placed before this node booted");
+  if (credential.boot_id() != settings_.boot_id && credential.boot_id() != settings_.boot_id + "/" + settings_.spool_id)
+    return log("launch dropped: attempt " + text_of(name) + " was placed before this node booted or lost its spool");
+  credential.set_boot_id(settings_.boot_id);
   // Signed under another leader: the one we listen to makes its own if it still wants this.
   if (credential.epoch() != highest_epoch_)
     return log("launch dropped: attempt " + text_of(name) + " was signed in epoch " +
                std::to_string(credential.epoch()));
-  if (settings_.relay_only) return refuse_launch(credential, "this agent only relays and runs no jobs");
+  if (settings_.relay_only)
+    return refuse_launch(credential, "this agent only relays and runs no jobs", wire::AttemptStatus::OF_NODE);
   if (!equal_in_constant_time(sha256(launch.plan().SerializeAsString()), credential.plan_digest()))
     return refuse_launch(credential, "the plan is not the one the controller signed");
   if (name_of(launch.plan()) != name || launch.plan().node_name() != settings_.node)
     return refuse_launch(credential, "the plan is for another job or node than the credential");
   if (const auto good = check_plan(launch.plan()); !good) return refuse_launch(credential, good.error().story);
-  if (loop_.now().value > credential.expires_at_us())
-    return refuse_launch(credential, "the credential expired " +
-                                         std::to_string((loop_.now().value - credential.expires_at_us()) / 1'000'000) +
-                                         " s ago; are the clocks of node and controller alike?");
+  // Long on its way, or read late: whoever misses it in our reports gives it again.
+  if (controller_now().value > credential.expires_at_us()) {
+    log("launch dropped: attempt " + text_of(name) + " expired " +
+        std::to_string((controller_now().value - credential.expires_at_us()) / 1'000'000) + " s ago");
+    return report_soon();
+  }
   lines_.verbose([&] {
     return "launch of attempt " + text_of(name) + ": JobId=" + std::to_string(credential.job_id()) +
            " for UID=" + std::to_string(credential.uid());
@@ -302,7 +317,7 @@ void Agent::launch(const wire::Launch& launch) {
   supervisors_.launch(launch.plan(), credential);
 }
 
-void Agent::refuse_launch(const wire::Credential& credential, std::string problem) {
+void Agent::refuse_launch(const wire::Credential& credential, std::string problem, wire::AttemptStatus::Cause cause) {
   log("launch of attempt " + text_of(name_of(credential)) + " refused: " + problem);
   wire::AttemptStatus status;
   status.set_job_key(credential.job_key());
@@ -312,6 +327,7 @@ void Agent::refuse_launch(const wire::Credential& credential, std::string proble
   status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
   status.set_exit_signal(53);  // as Slurm's accounting shows it
   status.set_problem(std::move(problem));
+  status.set_cause(cause);
   status.set_ended_at_us(loop_.now().value);
   attempt_changed(status);
 }

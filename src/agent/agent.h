@@ -23,6 +23,7 @@ namespace millrace {
 struct AgentSettings {
   std::string node;
   std::string boot_id;
+  std::string spool_id{};  // another one has nothing of the attempts of the one before
   std::string version;
   bool relay_only = false;
   bool dynamic = false;  // not in slurm.conf: the controller makes the node, as `configuration` says
@@ -77,6 +78,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void signal(const wire::SignalAttempt& signal);
   void suspend(const wire::Suspend& suspend);
 
+  Time controller_now() const;
   void look_at_killed();
   void connect();
   void disconnect(std::string_view why);
@@ -92,7 +94,8 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void be_welcome(const wire::Welcome& welcome);
   void know_configuration(std::uint64_t number);
   void launch(const wire::Launch& launch);
-  void refuse_launch(const wire::Credential& credential, std::string problem);
+  void refuse_launch(const wire::Credential& credential, std::string problem,
+                     wire::AttemptStatus::Cause cause = wire::AttemptStatus::OF_JOB);
   void bury_unlaunched(const wire::Kill& kill);
   void forget(const wire::Forget& forget);
 
@@ -120,6 +123,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   std::uint64_t received_ = 0;       // sequence of theirs
   std::uint64_t configuration_ = 0;  // of the controller's numbers; 0: none heard yet
   bool welcome_ = false;
+  Time controller_clock_{}, clock_heard_{};  // as it said, and when by our steady one; not set: it said nothing
   Time last_heard_{};
   Duration backoff_;
   Loop::TimerId reconnect_timer_ = 0;

@@ -108,7 +108,7 @@ void Agent::look_at_killed() {
   for (auto& [name, dead_by] : dead_by_) {
     wire::AttemptStatus& status = attempts_.at(name);
     // A prolog has limits of its own.
-    if (!dead_by || status.in_prolog() || patience == Duration{0} || loop_.now() < *dead_by + patience) continue;
+    if (!dead_by || status.in_prolog() || patience == Duration{0} || loop_.steady() < *dead_by + patience) continue;
     log("attempt " + text_of(name) + ": " + kill_failed + ": its processes do not end");
     dead_by.reset();
     status.set_problem(kill_failed);
@@ -119,14 +119,14 @@ void Agent::look_at_killed() {
 
 void Agent::kill(const wire::Kill& kill) {
   if (attempts_.contains(name_of(kill)))
-    dead_by_.try_emplace(name_of(kill), loop_.now() + seconds(kill.kill_wait_seconds()));
+    dead_by_.try_emplace(name_of(kill), loop_.steady() + seconds(kill.kill_wait_seconds()));
   lines_.verbose([&] { return "kill of attempt " + text_of(name_of(kill)); });
   supervisors_.kill(kill);
   if (kill.has_step()) return;
   for (const AttemptName step : live_steps_of(name_of(kill))) {
     wire::Kill one = kill;
     one.set_step(static_cast<std::uint32_t>(step.step));
-    dead_by_.try_emplace(step, loop_.now() + seconds(kill.kill_wait_seconds()));
+    dead_by_.try_emplace(step, loop_.steady() + seconds(kill.kill_wait_seconds()));
     supervisors_.kill(one);
   }
 }

@@ -111,4 +111,37 @@ std::vector<pid_t> find_leftovers(const AttemptRecord& record, const std::string
   return {members.begin(), members.end()};
 }
 
+namespace {
+
+std::string link_of(pid_t pid, const char* name) {
+  char text[4096];
+  const ssize_t length = readlink(("/proc/" + std::to_string(pid) + "/" + name).c_str(), text, sizeof text);
+  return {text, length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+// The attempt's folder, of a process that carries it in its environment.
+std::string attempt_of(pid_t pid) {
+  constexpr std::string_view name = "MILLRACE_ATTEMPT=";
+  const std::string environment = '\0' + read_proc(pid, "environ");
+  const std::size_t at = environment.find('\0' + std::string{name});
+  return at == std::string::npos ? "" : environment.c_str() + at + 1 + name.size();
+}
+
+}  // namespace
+
+std::vector<pid_t> find_strangers(const std::string& spool) {
+  const std::string within = spool + "/";
+  const auto is_gone = [&](const std::string& folder) {  // the kernel adds a word to the name of one that was removed
+    return folder.starts_with(within) && access(folder.c_str(), F_OK) != 0;
+  };
+  std::vector<pid_t> strangers;
+  for (const Process& process : every_process()) {
+    if (process.pid == getpid()) continue;
+    const bool supervises =
+        is_gone(link_of(process.pid, "cwd")) && link_of(process.pid, "exe").find("/millrace-step") != std::string::npos;
+    if (supervises || is_gone(attempt_of(process.pid))) strangers.push_back(process.pid);
+  }
+  return strangers;
+}
+
 }  // namespace millrace

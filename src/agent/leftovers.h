@@ -15,4 +15,8 @@ std::uint64_t start_time_of(pid_t pid);  // 0: no such process
 // environment and lost its parents escapes; only a cgroup holds that one.
 std::vector<pid_t> find_leftovers(const AttemptRecord& record, const std::string& attempt_directory);
 
+// Of all attempts of this spool whose folders are gone: their supervisors, and whatever carries such a folder in
+// MILLRACE_ATTEMPT.
+std::vector<pid_t> find_strangers(const std::string& spool);
+
 }  // namespace millrace

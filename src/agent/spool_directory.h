@@ -59,6 +59,7 @@ class SpoolDirectory {
 
   // Finishes forgetting what was being forgotten; then every attempt there is.
   std::vector<AttemptName> list() const;
+  const std::string& path() const { return path_; }
   std::string path_of(AttemptName name) const;
   Result<void> create(AttemptName name) const;  // refused when it is there already
   std::optional<AttemptRecord> read(AttemptName name) const;

@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr Duration sweep_again = milliseconds(20);
-constexpr int never_began_max = 100;
+constexpr int never_began_max = 3;
 
 }  // namespace
 
@@ -115,9 +115,9 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
   attempt.status.set_started_at_us(loop_.now().value);
   if (const auto created = spool_.create(name); !created)
-    return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, created.error().story);
+    return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, created.error().story, wire::AttemptStatus::OF_NODE);
   const auto fd = nursery_.start_supervisor();
-  if (!fd) return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, fd.error().story);
+  if (!fd) return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, fd.error().story, wire::AttemptStatus::OF_NODE);
   attach(name, attempt, *fd);
   wire::ToStep order;
   *order.mutable_run() = plan;
@@ -218,14 +218,16 @@ void SpoolSupervisors::connection_lost(AttemptName name) {
   sweep(name);
 }
 
-// Killed, or there was no room for another process: the job is not to blame, and nothing of it ran. When none ever
-// begins, it is the program, and trying without end would help nobody.
+// Killed, or there was no room for another process: nothing of the job ran, and it is not to blame. When several in a
+// row do not begin, it is the node or the program.
 void SpoolSupervisors::end_unbegun(AttemptName name) {
   if (++never_began_ < never_began_max)
-    return end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor ended before it began");
+    return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, "the supervisor ended before it began",
+                  wire::AttemptStatus::UNCLEAR);
   end_as(name, wire::AttemptStatus::LAUNCH_FAILED,
          std::to_string(never_began_) + " supervisors in a row ended before they began; does " +
-             settings_.step_program + " run here?");
+             settings_.step_program + " run here?",
+         wire::AttemptStatus::OF_NODE);
 }
 
 // Kills and looks again until nothing is left; only then has the attempt ended.
@@ -244,7 +246,8 @@ void SpoolSupervisors::sweep(AttemptName name) {
   end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor of the attempt was lost");
 }
 
-void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem) {
+void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem,
+                              wire::AttemptStatus::Cause cause) {
   Attempt& attempt = attempts_.at(name);
   settings_.log("attempt " + text_of(name) + ": " + problem);
   attempt.status.set_state(wire::AttemptStatus::ENDED);
@@ -252,6 +255,7 @@ void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, st
   attempt.status.set_ended_at_us(loop_.now().value);
   if (end == wire::AttemptStatus::LAUNCH_FAILED) attempt.status.set_exit_signal(53);  // as Slurm's accounting shows it
   attempt.status.set_problem(std::move(problem));
+  attempt.status.set_cause(cause);
   // Best effort: an end we cannot write is found out again, with the same result, by the agent after us.
   if (const auto written = spool_.write_end(name, attempt.status); !written) settings_.log(written.error().story);
   const wire::AttemptStatus status = attempt.status;

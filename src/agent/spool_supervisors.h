@@ -72,7 +72,8 @@ class SpoolSupervisors final : public Supervisors {
   void connection_lost(AttemptName name);
   void end_unbegun(AttemptName name);
   void sweep(AttemptName name);
-  void end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem);
+  void end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem,
+              wire::AttemptStatus::Cause cause = wire::AttemptStatus::OF_JOB);
 
   Loop& loop_;
   Readiness& readiness_;

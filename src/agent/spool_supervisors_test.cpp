@@ -254,6 +254,7 @@ TEST_F(SpoolSupervisorsTest, Missing_supervisor_program_fails_the_launch_with_wo
   launch("true");
   EXPECT_EQ(last_.end(), wire::AttemptStatus::LAUNCH_FAILED);
   EXPECT_EQ(last_.problem(), "start /no/such/program: No such file or directory");
+  EXPECT_EQ(last_.cause(), wire::AttemptStatus::OF_NODE);
 }
 
 // /bin/false is as good as a supervisor that is killed before it has read its order.
@@ -264,13 +265,20 @@ TEST_F(SpoolSupervisorsTest, Supervisor_that_never_begins_is_not_the_jobs_fault_
   supervisors_ =
       std::make_unique<SpoolSupervisors>(loop_, readiness_, *SpoolDirectory::open(root_ + "/spool"), settings);
   supervisors_->adopt(*this);
-  for (std::uint64_t key = 1; key <= 100; ++key) {
+  for (std::uint64_t key = 1; key <= 3; ++key) {
     launch("true", key);
     if (last_.job_key() != key || last_.state() != wire::AttemptStatus::ENDED) run_until(wire::AttemptStatus::ENDED);
-    ASSERT_EQ(last_.end(), key < 100 ? wire::AttemptStatus::SUPERVISOR_LOST : wire::AttemptStatus::LAUNCH_FAILED)
-        << key;
+    ASSERT_EQ(last_.end(), wire::AttemptStatus::LAUNCH_FAILED) << key;
+    ASSERT_EQ(last_.cause(), key < 3 ? wire::AttemptStatus::UNCLEAR : wire::AttemptStatus::OF_NODE) << key;
   }
-  EXPECT_EQ(last_.problem(), "100 supervisors in a row ended before they began; does /bin/false run here?");
+  EXPECT_EQ(last_.problem(), "3 supervisors in a row ended before they began; does /bin/false run here?");
+}
+
+TEST_F(SpoolSupervisorsTest, Spool_that_is_gone_is_the_nodes_fault) {
+  std::filesystem::remove_all(root_ + "/spool");
+  launch("true");
+  EXPECT_EQ(last_.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(last_.cause(), wire::AttemptStatus::OF_NODE);
 }
 
 TEST_F(SpoolSupervisorsTest, Spool_that_others_can_write_is_refused) {

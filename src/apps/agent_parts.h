@@ -2,6 +2,9 @@
 // loop, ways to its controllers, a node's line.
 #pragma once
 
+#include <unistd.h>
+
+#include <climits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +16,16 @@
 #include "platform/event_loop.h"
 
 namespace millrace {
+
+inline std::string beside_this_program(const char* name) {
+  char self[PATH_MAX]{};
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  std::string path(self, length > 0 ? static_cast<std::size_t>(length) : 0);
+  path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  return path + name;
+}
+
+inline std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
 
 // The loop's descriptors, as src/agent wants to see them.
 class LoopReadiness final : public Readiness {

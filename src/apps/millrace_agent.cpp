@@ -19,6 +19,7 @@
 #include "agent/prolog_epilog.h"
 #include "agent/relay_clients.h"
 #include "agent/spool_journal.h"
+#include "agent/spool_owner.h"
 #include "agent/spool_supervisors.h"
 #include "apps/accelerator_watcher.h"
 #include "apps/agent_parts.h"
@@ -57,16 +58,6 @@ struct Options {
        locked = false;  // told when it serves; works in the log's folder; is never swapped out
 };
 
-std::string beside_this_program(const char* name) {
-  char self[PATH_MAX]{};
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  std::string path(self, length > 0 ? static_cast<std::size_t>(length) : 0);
-  path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  return path + name;
-}
-
-std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
-
 class AgentProcess {
  public:
   explicit AgentProcess(Options options) : options_(std::move(options)) {}
@@ -103,6 +94,7 @@ class AgentProcess {
   std::string self_words_;
   DaemonLog log_;
   Background background_;
+  std::optional<SpoolLock> spool_lock_;  // before the pid file, and longer: whoever has it writes and removes that
   PidFile pid_file_;
   EventLoop loop_;
   LoopReadiness readiness_{loop_};
@@ -179,6 +171,7 @@ Result<void> AgentProcess::start_logging() {
   if (options_.locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
     return fail(Errc::io, std::string{"-M: "} + std::strerror(errno));
   set_up_log(configuration_.log);
+  spool_lock_->sign();
   if (const auto written = pid_file_.write(expand(configuration_.agent_pid_file)); !written) {
     // In the foreground whoever started us knows the pid; a daemon without its pid file could not be stopped as
     // configured.
@@ -381,6 +374,7 @@ Result<void> AgentProcess::build() {
   if (configuration_.controllers.empty()) return fail(Errc::invalid, configuration_.path + " names no controller");
   MR_TRY(SpoolDirectory spool,
          SpoolDirectory::open(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
+  MR_TRY(const std::string spool_id, identify_spool(spool.path()));
   if (options_.clean) clean_spool(spool);
   spool_ = std::make_unique<SpoolDirectory>(spool);
   resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
@@ -421,6 +415,7 @@ Result<void> AgentProcess::build() {
   AgentSettings agent;
   agent.node = node_;
   agent.boot_id = settings.boot_id;
+  agent.spool_id = spool_id;
   agent.version = slurm_version;
   agent.relay_only = options_.relay;
   agent.dynamic = configured_ == &self_;
@@ -475,8 +470,9 @@ Result<int> AgentProcess::run() {
   MR_TRY(configuration_, load_configuration(options_.config.empty() ? configuration_path() : options_.config));
   MR_TRY_VOID(choose_node());
   MR_TRY(face_, OwnFace::find(configuration_, node_, options_.key_file, options_.relay));
-  MR_TRY_VOID(SpoolDirectory::open(
-      expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));  // the log may lie there
+  const std::string spool = expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()));
+  MR_TRY_VOID(SpoolDirectory::open(spool));  // the log may lie there
+  MR_TRY(spool_lock_, SpoolLock::take(spool));
   MR_TRY_VOID(start_logging());
   show_notes();
   if (const Munge* munge = face_->munge())

@@ -18,6 +18,7 @@
 #include "apps/log_repair.h"
 #include "apps/munge_nodes.h"
 #include "apps/relayed_clients.h"
+#include "apps/state_lock.h"
 #include "base/shown_text.h"
 #include "cli/version.h"
 #include "config/daemon_options.h"
@@ -101,6 +102,7 @@ class ControllerProcess {
   Configuration configuration_;
   DaemonLog log_file_, schedule_log_;
   Background background_;
+  std::unique_ptr<RealFilesystem> state_;  // locked, before the pid file is written and until it is removed
   PidFile pid_file_;
   EventLoop loop_;
   ChildPrograms programs_{loop_};
@@ -158,11 +160,7 @@ Result<void> ControllerProcess::open_log() {
   if (options_.forget_state) MR_TRY_VOID(move_aside(directory));
   MR_TRY_VOID(make_directories(directory, 0700));
   MR_TRY(files_, RealFilesystem::open_directory(directory));
-  // One that was just killed may still be going: it is given a moment.
-  Result<void> locked = files_->lock();
-  for (int tries = 0; !locked && tries < 100; ++tries, locked = files_->lock())
-    usleep(50'000);  // before the loop exists
-  MR_TRY_VOID(in_context(std::move(locked), "another controller uses " + directory));
+  MR_TRY_VOID(in_context(files_->lock(), "another controller uses " + directory));
   log_worker_ = std::make_unique<ThreadWorker>(loop_, "log");
   MR_TRY(auto opened, Wal::open(*files_, *log_worker_, Wal::Settings{}));
   wal_ = std::move(opened.first);
@@ -448,6 +446,8 @@ Result<int> ControllerProcess::run() {
   tm local{};
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&now, &local));
   started_text_ = text;
+  MR_TRY_VOID(make_state_folder());
+  MR_TRY(state_, lock_state(configuration_.state_dir, configuration_.controller_pid_file));
   MR_TRY_VOID(pid_file_.write(configuration_.controller_pid_file));
   MR_TRY_VOID(leave_root());
   MR_TRY_VOID(check_socket_folder(configuration_));

@@ -54,6 +54,7 @@ int block_signals_and_watch_children() {
   return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+// The machine is to blame: nothing of what the job asked for has been looked at.
 void refuse(Channel& agent, const wire::ToStep& order, const std::string& problem) {
   wire::FromStep message;
   message.mutable_status()->set_job_key(order.run().job_key());
@@ -63,6 +64,7 @@ void refuse(Channel& agent, const wire::ToStep& order, const std::string& proble
   message.mutable_status()->set_end(wire::AttemptStatus::LAUNCH_FAILED);
   message.mutable_status()->set_exit_signal(53);
   message.mutable_status()->set_problem(problem);
+  message.mutable_status()->set_cause(wire::AttemptStatus::OF_NODE);
   agent.send(message.SerializeAsString());
 }
 

@@ -10,7 +10,7 @@
 namespace millrace {
 
 // A code exists only if some caller reacts to it in its own way; everything else is told in the story.
-enum class Errc : std::uint8_t { not_found, invalid, refused, unavailable, outcome_unknown, corrupt, io };
+enum class Errc : std::uint8_t { not_found, invalid, refused, unavailable, outcome_unknown, corrupt, io, unfit };
 
 struct Error {
   Errc code;
@@ -27,6 +27,13 @@ inline std::unexpected<Error> fail(Errc code, std::string story) {
 template <class T>
 Result<T> in_context(Result<T> result, std::string_view doing) {
   if (!result) result.error().story.insert(0, std::string{doing} + ": ");
+  return result;
+}
+
+// That this failed is the machine's fault, not that of what was asked.
+template <class T>
+Result<T> blame_machine(Result<T> result) {
+  if (!result) result.error().code = Errc::unfit;
   return result;
 }
 

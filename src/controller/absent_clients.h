@@ -15,18 +15,19 @@ namespace millrace {
 constexpr std::uint32_t client_grace_seconds = 30;
 constexpr std::uint32_t client_grace_at_start_seconds = 120;  // relays must find the controller first
 
-// Counts only those that had a client in this life of the controller, or wait for one: an allocation of `salloc
+// `steady` is of the clock that nobody sets. Counts only those that had a client in this life of the controller, or
+// wait for one: an allocation of `salloc
 // --no-shell` that runs has none on purpose.
 class AbsentClients {
  public:
   void came(JobKey key) { left_.erase(key); }
-  void left(const State& state, JobKey key, Time now);
+  void left(const State& state, JobKey key, Time steady);
   // It was submitted, and its client has yet to ask how it comes along.
-  void expect(const State& state, JobKey key, Time now);
+  void expect(const State& state, JobKey key, Time steady);
   // The controller has just started: every waiting job has yet to hear of its client.
-  void expect_all(const State& state, Time now);
+  void expect_all(const State& state, Time steady);
   // Those that run and are due, each once; without a limit none.
-  std::vector<JobKey> take_due(const State& state, Duration limit, Time now);
+  std::vector<JobKey> take_due(const State& state, Duration limit, Time now, Time steady);
   // A second has passed: those that still wait and whose grace is over, each once.
   std::vector<JobKey> take_abandoned(const State& state);
 

@@ -25,9 +25,9 @@ TEST(AbsentClients, An_allocation_is_due_once_after_the_limit) {
   AbsentClients absent;
   absent.left(state, JobKey{1}, at(100));
   absent.left(state, JobKey{1}, at(110));  // another of its clients: the first counts
-  EXPECT_TRUE(absent.take_due(state, seconds(30), at(129)).empty());
-  EXPECT_EQ(absent.take_due(state, seconds(30), at(130)), std::vector{JobKey{1}});
-  EXPECT_TRUE(absent.take_due(state, seconds(30), at(999)).empty());
+  EXPECT_TRUE(absent.take_due(state, seconds(30), at(129), at(129)).empty());
+  EXPECT_EQ(absent.take_due(state, seconds(30), at(130), at(130)), std::vector{JobKey{1}});
+  EXPECT_TRUE(absent.take_due(state, seconds(30), at(999), at(999)).empty());
 }
 
 TEST(AbsentClients, One_that_came_back_is_not) {
@@ -36,7 +36,7 @@ TEST(AbsentClients, One_that_came_back_is_not) {
   AbsentClients absent;
   absent.left(state, JobKey{1}, at(100));
   absent.came(JobKey{1});
-  EXPECT_TRUE(absent.take_due(state, seconds(30), at(500)).empty());
+  EXPECT_TRUE(absent.take_due(state, seconds(30), at(500), at(500)).empty());
 }
 
 TEST(AbsentClients, Without_a_limit_for_batch_jobs_and_while_waiting_nothing_is_due) {
@@ -46,12 +46,12 @@ TEST(AbsentClients, Without_a_limit_for_batch_jobs_and_while_waiting_nothing_is_
   put(state, 3, true, JobState::pending, {});
   AbsentClients absent;
   for (const std::uint64_t key : {1u, 2u, 3u, 4u}) absent.left(state, JobKey{key}, at(100));
-  EXPECT_TRUE(absent.take_due(state, seconds(0), at(500)).empty());
+  EXPECT_TRUE(absent.take_due(state, seconds(0), at(500), at(500)).empty());
   put(state, 1, true, JobState::ended, at(10));
-  EXPECT_TRUE(absent.take_due(state, seconds(30), at(500)).empty());
+  EXPECT_TRUE(absent.take_due(state, seconds(30), at(500), at(500)).empty());
   put(state, 3, true, JobState::running, at(490));
-  EXPECT_TRUE(absent.take_due(state, seconds(30), at(500)).empty());
-  EXPECT_EQ(absent.take_due(state, seconds(30), at(520)), std::vector{JobKey{3}});
+  EXPECT_TRUE(absent.take_due(state, seconds(30), at(500), at(500)).empty());
+  EXPECT_EQ(absent.take_due(state, seconds(30), at(520), at(520)), std::vector{JobKey{3}});
 }
 
 // How many seconds pass until `key` is found to be abandoned; 0: it is not.
@@ -129,7 +129,7 @@ TEST(AbsentClients, What_has_started_meanwhile_and_a_step_of_the_clock_change_no
   put_waiting(state, 1, false);
   AbsentClients absent;
   absent.left(state, JobKey{1}, at(100));
-  (void)absent.take_due(state, seconds(30), at(1'000'000'000));
+  (void)absent.take_due(state, seconds(30), at(1'000'000'000), at(1'000'000'000));
   EXPECT_TRUE(absent.take_abandoned(state).empty());
   Job job = state.job(JobKey{1});
   job.state = JobState::running;

@@ -51,6 +51,7 @@ void Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal)
 }
 
 void Controller::plan_finished(const Plan& plan) {
+  see_clock();
   resume_suspended();
   for (const Preemption& p : plan.preemptions)
     if (p.suspend) preempt(p);

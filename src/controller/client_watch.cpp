@@ -16,7 +16,7 @@ void Controller::client_left(ClientId client) {
     const bool had_client = std::ranges::any_of(it->second, &Waiter::as_client);
     std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
     if (had_client && std::ranges::none_of(it->second, &Waiter::as_client))
-      absent_clients_.left(commit_.durable(), it->first, loop_.now());
+      absent_clients_.left(commit_.durable(), it->first, loop_.steady());
     it = it->second.empty() ? waiters_.erase(it) : std::next(it);
   }
 }
@@ -26,7 +26,7 @@ void Controller::end_absent(Time now) {
   const auto name = [&](JobKey key) {
     return "job " + shown_name(commit_.decided(), commit_.decided().job(key)) + ": its srun or salloc is gone";
   };
-  for (const JobKey key : absent_clients_.take_due(commit_.decided(), settings_.inactive_limit, now)) {
+  for (const JobKey key : absent_clients_.take_due(commit_.decided(), settings_.inactive_limit, now, loop_.steady())) {
     hooks_.say(name(key) + " (InactiveLimit): ended");
     commit_.happen({Event{JobTimedOut{key, now, true}}});
   }

@@ -76,7 +76,8 @@ void Commit::note(const Event& event, TouchedRecords& touched) {
                       std::is_same_v<E, NodeStateChanged> || std::is_same_v<E, DevicesJudged> ||
                       std::is_same_v<E, NodeModified> || std::is_same_v<E, NodesPowered> ||
                       std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted> ||
-                      std::is_same_v<E, PartitionChanged>)
+                      std::is_same_v<E, PartitionChanged> || std::is_same_v<E, NodeClockJudged> ||
+                      std::is_same_v<E, ClockStepped>)
           changes_.ground_shifted = true;
       },
       event);

@@ -51,8 +51,9 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
                      diagnostics_.pass_given_up(backfills);
                  },
                  [this] {
-                   return settings_.complete_wait > Duration{0} ? completing_.wait(settings_.complete_wait, loop_.now())
-                                                                : Duration{0};
+                   return settings_.complete_wait > Duration{0}
+                              ? completing_.wait(settings_.complete_wait, loop_.steady())
+                              : Duration{0};
                  }}),
       payloads_(parts.log, payload_cache_bytes),
       mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }),
@@ -71,6 +72,7 @@ void Controller::add_manager(ResourceManager& manager, std::vector<std::string> 
 void Controller::start(ClusterConfigured configuration, Task ready, std::vector<Event> first) {
   if (!first.empty()) commit_.happen(std::move(first));
   started_at_ = loop_.now();
+  clock_ahead_ = loop_.now() - loop_.steady();
   diagnostics_.reset(started_at_);
   // Above the last one in the log, and not below the clock: a log restored from a copy, or begun anew, has forgotten
   // epochs that nodes remember, and they would never obey it.
@@ -81,7 +83,8 @@ void Controller::start(ClusterConfigured configuration, Task ready, std::vector<
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
-  for (const auto& [key, nothing] : commit_.durable().active) completing_.look_at(commit_.durable(), key, started_at_);
+  for (const auto& [key, nothing] : commit_.durable().active)
+    completing_.look_at(commit_.durable(), key, loop_.steady());
   job_mails_.remember(commit_.durable(), started_at_);
   if (settings_.tell_completions)
     record_completions(job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name), true);
@@ -89,7 +92,7 @@ void Controller::start(ClusterConfigured configuration, Task ready, std::vector<
   run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
   run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
   see_to_all_crontabs();
-  absent_clients_.expect_all(commit_.durable(), started_at_);
+  absent_clients_.expect_all(commit_.durable(), loop_.steady());
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -142,7 +145,7 @@ void Controller::know_nodes() {
     NodeLink& link = links_[index];
     const auto named = manager_of_.find(node->def->name);
     link.manager = named == manager_of_.end() ? default_manager_ : named->second;
-    if (!link.heard_at.is_set()) link.heard_at = loop_.now();  // the time it has to come back counts from our start
+    if (!link.heard_at.is_set()) link.heard_at = loop_.steady();  // the time it has to come back counts from our start
   }
 }
 
@@ -164,7 +167,8 @@ void Controller::law_broken(const std::string& law, const std::vector<Event>& ev
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
 
 void Controller::changed(const Changes& changes) {
-  for (const JobKey key : changes.jobs) completing_.look_at(commit_.durable(), key, loop_.now());
+  see_clock();
+  for (const JobKey key : changes.jobs) completing_.look_at(commit_.durable(), key, loop_.steady());
   for (const NodeIndex node : changes.nodes) reconcile(node);
   for (const JobKey key : changes.jobs) see_to_programs(key);
   for (const JobKey key : changes.jobs) leave_unpowered(key);
@@ -198,15 +202,18 @@ void Controller::changed(const Changes& changes) {
 // ---- time ----
 
 void Controller::tick() {
-  const Time now = loop_.now();
+  see_clock();
+  const Time now = loop_.now(), steady = loop_.steady();
   for (auto& [index, link] : links_) {
-    std::erase_if(link.ordered, [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < now; });
+    std::erase_if(link.ordered,
+                  [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < steady; });
     const auto* node = commit_.decided().nodes.find(index);
     const bool counts = node && (*node)->configured && (*node)->is_on() && (*node)->reboot != Reboot::issued &&
                         ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
-    if (counts && now - link.heard_at > settings_.agent_timeout) {
+    if (counts && steady - link.heard_at > settings_.agent_timeout) {
       complain("node " + (*node)->def->name + " has not responded for " +
-               std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
+               std::to_string((steady - link.heard_at).value / 1'000'000) + " s: down");
+      if (link.manager) link.manager->start_again((*node)->def->name);
       link.responding = false;
       link.reported = false;
       observed_.edit().responding[index] = false;
@@ -222,8 +229,8 @@ void Controller::tick() {
   run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
   carry_out(decide_due(commit_.decided(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
-  if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
-    replanned_at_ = now;
+  if (steady - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
+    replanned_at_ = steady;
     planning_.wanted();
   }
   // Reservations begin without anything happening.
@@ -283,6 +290,7 @@ void Controller::arm_signals() {
 }
 
 void Controller::expire() {
+  see_clock();
   // Bounded per turn, so that a thousand records that go at once do not hold up everyone else.
   for (int i = 0; i < 500; ++i) {
     auto events = decide_expired(commit_.decided(), loop_.now());
@@ -339,7 +347,8 @@ void Controller::maybe_snapshot() {
 // ---- people ----
 
 void Controller::request(const Asker& asker, const wire::Request& request) {
-  const Time before = loop_.now();
+  see_clock();
+  const Time before = loop_.steady();
   const auto what = [&] {
     return std::string{"Processing RPC: "} + call_name(request.body_case()).name +
            " from UID=" + std::to_string(asker.uid.value) + " client " + std::to_string(asker.client);
@@ -359,7 +368,7 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
     });
   else
     carry_out(asker, request);
-  diagnostics_.answered(request, asker.uid, loop_.now() - before);
+  diagnostics_.answered(request, asker.uid, loop_.steady() - before);
   if (diagnostics_.wants_name(asker.uid))
     identities_.find(asker.uid, asker.gid, [this, uid = asker.uid](Result<UserIdentity> identity) {
       if (identity) diagnostics_.is_called(uid, identity->user_name);

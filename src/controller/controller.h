@@ -139,8 +139,9 @@ class Controller final : public ResourceObserver {
   struct NodeLink {
     ResourceManager* manager = nullptr;
     bool responding = false;
-    bool reported = false;  // since its last registration in this run
-    Time heard_at;
+    bool reported = false;                // since its last registration in this run
+    bool seemed_late = false;             // its clock is behind, or what it said last was long on its way
+    Time heard_at;                        // this and the other times here: by the clock that nobody sets
     std::vector<AttemptReport> attempts;  // as last reported
     Time told_to_reboot;
     // By job, attempt, step and kind of order:
@@ -245,6 +246,8 @@ class Controller final : public ResourceObserver {
   void tell_waiters(JobKey key);
   wire::JobProgress progress_of(JobKey key) const;
   void tick();
+  void see_clock();
+  void see_clock_of(NodeIndex node, Time its_clock);
   void replan_with_time();
   void arm_deadline();
   void arm_signals();
@@ -320,8 +323,9 @@ class Controller final : public ResourceObserver {
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
   std::uint64_t laws_broken_ = 0;
-  Time period_planned_;  // the period of priorities a pass was last asked for
-  Time replanned_at_;    // for the sake of time alone
+  Time period_planned_;   // the period of priorities a pass was last asked for
+  Time replanned_at_;     // for the sake of time alone; steady
+  Duration clock_ahead_;  // of the steady one; when that changes, somebody has set the clock
   Time started_at_;
 };
 

@@ -77,6 +77,24 @@ std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid
   return out;
 }
 
+std::vector<Event> decide_cron_times(const State& state, Time now) {
+  std::vector<Event> events;
+  for (const auto& [uid, crontab] : state.crontabs)
+    for (const CrontabJob& entry : crontab->jobs) {
+      const Job* job = state.find_job(entry.key);
+      if (!job || job->state != JobState::pending) continue;
+      const auto times = parse_cron(job->spec->extra_request().cron);
+      const auto next = times ? next_cron_time(*times, now) : std::nullopt;
+      if (!next || *next >= job->begin_at) continue;
+      JobModified earlier;
+      earlier.key = entry.key;
+      earlier.begin_at = *next;
+      earlier.at = now;
+      events.emplace_back(std::move(earlier));
+    }
+  return events;
+}
+
 std::vector<Event> decide_next_run(const State& state, JobKey key, Time now) {
   const Job* job = state.find_job(key);
   if (!job || job->state != JobState::ended || job->spec->extra_request().cron.empty()) return {};

@@ -19,6 +19,8 @@ std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid
 
 // One that has ended waits for its next time; the line of one that was cancelled is switched off. Nothing: it is in no
 // crontab, or has not ended.
+// The clock was set back: those whose time comes earlier than they were to begin.
+std::vector<Event> decide_cron_times(const State& state, Time now);
 std::vector<Event> decide_next_run(const State& state, JobKey key, Time now);
 
 }  // namespace millrace

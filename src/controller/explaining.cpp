@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "controller/queries.h"
+#include "controller/reason_words.h"
 #include "core/admission/job_selection.h"
 #include "core/planner/explain.h"
 
@@ -68,6 +69,11 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
     return c_.clients_.reply(asker_.client, out);
   }
   told.set_state("waiting");
+  if (job.trouble) {
+    std::string sentence = trouble_words(view.state, job);
+    sentence.front() = 'I';
+    told.add_words(sentence + ".");
+  }
   struct Work {
     State state;
     PlannerSettings settings;

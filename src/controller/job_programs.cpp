@@ -68,6 +68,7 @@ void Controller::run_next_program(JobKey key) {
 }
 
 void Controller::program_ended(JobKey key, bool failed) {
+  see_clock();
   const RunningProgram program = running_programs_.at(key);
   // The entry stays until the fact is durable: until then nobody starts it again.
   auto events = decide_program_end(commit_.decided(), {key, program.attempt, program.which, failed, loop_.now()});

@@ -53,7 +53,7 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   std::map<std::string, Rounds> rounds;
 
   void start(const std::shared_ptr<Round>& round) {
-    round->began = loop.now();
+    round->began = loop.steady();
     round->walk = round->begin();
     round->begin = nullptr;
     make_part(round);
@@ -110,7 +110,7 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
       give(*oldest, oldest);
     }
     if (!here.next || here.next->readers.size() < crowd) return begin_next(round->question);
-    const Duration pause{std::min(pause_max.value, pause_factor * (loop.now() - round->began).value)};
+    const Duration pause{std::min(pause_max.value, pause_factor * (loop.steady() - round->began).value)};
     loop.after(pause, [weak = weak_from_this(), question = round->question] {
       if (const auto self = weak.lock()) self->begin_next(question);
     });

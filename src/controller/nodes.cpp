@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/node_life.h"
 #include "controller/views.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/report_node.h"
@@ -36,6 +37,7 @@ std::optional<NodeIndex> Controller::own_node(ResourceManager& by, const std::st
 }
 
 void Controller::node_registered(ResourceManager& by, const NodeRegistration& registration) {
+  see_clock();
   const auto index = own_node(by, registration.node);
   if (!index && registration.dynamic && create_unknown(by, registration)) return node_registered(by, registration);
   if (!index)
@@ -44,22 +46,26 @@ void Controller::node_registered(ResourceManager& by, const NodeRegistration& re
   NodeLink& link = links_[*index];
   link.ordered.clear();
   link.reported = true;
-  auto events = decide_register(commit_.decided(), {*index, registration.boot_id, registration.inventory}, loop_.now());
+  auto events = decide_register(
+      commit_.decided(), {*index, registration.boot_id, registration.inventory, registration.spool_id}, loop_.now());
   const bool known_before = link.responding;
   link.responding = true;
-  link.heard_at = loop_.now();
+  link.heard_at = loop_.steady();
   observed_.edit().responding[*index] = true;
   if (!events.empty() || !known_before) hooks_.say("node " + registration.node + " registered");
   if (!events.empty()) commit_.happen(std::move(events));
   if (!known_before) planning_.wanted();
+  see_clock_of(*index, registration.clock);
   take_reports(*index, registration.attempts);
   tell_keepers_again(*index);
 }
 
 void Controller::node_reported(ResourceManager& by, const std::string& name, const std::vector<AttemptReport>& attempts,
                                const wire::Telemetry& telemetry) {
+  see_clock();
   const auto index = own_node(by, name);
-  if (!index || !links_[*index].reported) return;
+  if (!index) return;
+  if (!links_[*index].reported) return by.start_again(name);  // it thinks that it is registered, and is not
   lines_.debug3([&] {
     return "report of node " + name + ": " + std::to_string(attempts.size()) + " attempts" +
            (telemetry.measured_at_us() != 0 ? ", with telemetry" : "");
@@ -67,6 +73,7 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
   if (telemetry.measured_at_us() != 0) {  // not with every report
     observed_.edit().telemetry[*index] = telemetry;
     judge_devices(*index, telemetry);
+    see_clock_of(*index, Time{telemetry.measured_at_us()});
   }
   take_reports(*index, attempts);
 }
@@ -85,7 +92,7 @@ void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry
 
 void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {
   NodeLink& link = links_[index];
-  link.heard_at = loop_.now();
+  link.heard_at = loop_.steady();
   link.responding = true;
   observed_.edit().responding[index] = true;
   link.attempts = attempts;
@@ -97,6 +104,9 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
                std::to_string(report.key.value));
       commit_.happen({NodeStateChanged{index, NodeOrder::drain, kill_failed, UserId{0}, loop_.now(), {}, {}}});
     }
+    if (report.step && report.ended && report.end == AttemptEnd::node_unfit)
+      if (auto unfit = decide_unfit(commit_.decided(), index, report.problem, loop_.now()); !unfit.empty())
+        commit_.happen(std::move(unfit));
     if (report.step) {
       tell_keeper_of(index, report);
       const Job* job = commit_.durable().find_job(report.key);
@@ -113,8 +123,9 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
       if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now());
           !told.empty())
         commit_.happen(std::move(told));
-    const ReportEnd end{report.key,       report.attempt,     index,        report.end,
-                        report.exit_code, report.exit_signal, report.usage, report.epilog_failed};
+    const ReportEnd end{report.key,   report.attempt,       index,
+                        report.end,   report.exit_code,     report.exit_signal,
+                        report.usage, report.epilog_failed, report.problem};
     auto events = report.ended ? decide_end(commit_.decided(), end, loop_.now())
                                : decide_exit(commit_.decided(), end, loop_.now());
     if (events.empty()) continue;
@@ -182,8 +193,8 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
   const auto slot = [&](std::uint32_t which) { return std::tuple{key, attempt, step, which}; };
   if (stops) link.ordered.erase(slot(stops->suspended ? 3 : 2));
   Time& last = link.ordered[slot(kind)];
-  if (last.is_set() && loop_.now() < last + settings_.relaunch_after) return;
-  last = loop_.now();
+  if (last.is_set() && loop_.steady() < last + settings_.relaunch_after) return;
+  last = loop_.steady();
   if (std::holds_alternative<LaunchIntent>(intent)) return launch(index, std::get<LaunchIntent>(intent));
   if (stops) {
     wire::Suspend order;
@@ -242,14 +253,14 @@ void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const 
     return;
   }
   const Node& node = commit_.durable().node(index);
-  links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);
+  links_[index].manager->launch(node.def->name, plan, *job->spec->owner, life_of(node));
 }
 
 void Controller::see_to_reboot(NodeIndex index, NodeLink& link) {
   const auto* node = commit_.durable().nodes.find(index);
   if (!node || (*node)->reboot != Reboot::issued || !link.reported || !link.manager) return;
-  if (link.told_to_reboot.is_set() && loop_.now() < link.told_to_reboot + settings_.relaunch_after) return;
-  link.told_to_reboot = loop_.now();
+  if (link.told_to_reboot.is_set() && loop_.steady() < link.told_to_reboot + settings_.relaunch_after) return;
+  link.told_to_reboot = loop_.steady();
   link.manager->reboot((*node)->def->name);
 }
 

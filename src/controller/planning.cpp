@@ -46,7 +46,7 @@ void Planning::start() {
   if (source_.wait)
     if (const Duration wait = source_.wait(); wait > Duration{0}) return look_again_in(wait);
   settings_.unreachable = source_.unreachable();
-  began_ = loop_.now();
+  began_ = loop_.steady();
   queued_ = snapshot.queue.size();
   pass_ = std::make_unique<Pass>(snapshot, settings_, began_, &memo_);
   slice();
@@ -57,7 +57,7 @@ void Planning::slice() {
               [this] {
                 if (!finished_ && outdated_) {
                   pass_.reset();
-                  if (source_.passed) source_.passed(nullptr, queued_, loop_.now() - began_);
+                  if (source_.passed) source_.passed(nullptr, queued_, loop_.steady() - began_);
                   gave_up_ = true;
                   return start();
                 }
@@ -66,7 +66,7 @@ void Planning::slice() {
                 const Plan plan = pass_->take();
                 pass_.reset();
                 blocked_ = !plan.findings.empty();
-                if (source_.passed) source_.passed(&plan, queued_, loop_.now() - began_);
+                if (source_.passed) source_.passed(&plan, queued_, loop_.steady() - began_);
                 source_.finished(plan);
                 if (again_ && !pass_) start();
               });

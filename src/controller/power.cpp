@@ -14,8 +14,8 @@ namespace millrace {
 namespace {
 
 // How many may still be told to, where so many may in a minute.
-std::uint32_t left_of(std::vector<Time>& told, std::uint32_t rate, Time now) {
-  std::erase_if(told, [&](Time at) { return at + seconds(60) <= now; });
+std::uint32_t left_of(std::vector<Time>& told, std::uint32_t rate, Time steady) {
+  std::erase_if(told, [&](Time at) { return at + seconds(60) <= steady; });
   if (rate == 0) return unlimited;
   return told.size() >= rate ? 0 : rate - static_cast<std::uint32_t>(told.size());
 }
@@ -38,13 +38,13 @@ std::string quoted(std::string_view text) {
 }  // namespace
 
 void Controller::see_to_power() {
-  const Time now = loop_.now();
+  const Time now = loop_.now(), steady = loop_.steady();
   const Policy& policy = *commit_.decided().policy;
   // Those that failed come one by one, each with its jobs.
   for (;;) {
-    auto events = decide_power(
-        commit_.decided(), now,
-        {.down = left_of(told_down_, policy.suspend_rate, now), .up = left_of(told_up_, policy.resume_rate, now)});
+    auto events = decide_power(commit_.decided(), now,
+                               {.down = left_of(told_down_, policy.suspend_rate, steady),
+                                .up = left_of(told_up_, policy.resume_rate, steady)});
     if (events.empty()) break;
     std::vector<NodeIndex> failed;
     for (const Event& event : events) {
@@ -55,8 +55,8 @@ void Controller::see_to_power() {
                   : power->change == PowerChange::coming_up ? " are powered up"
                   : power->change == PowerChange::failed    ? " did not come up in time: down"
                                                             : " are off"));
-      if (power->change == PowerChange::going_down) told_down_.insert(told_down_.end(), power->nodes.size(), now);
-      if (power->change == PowerChange::coming_up) told_up_.insert(told_up_.end(), power->nodes.size(), now);
+      if (power->change == PowerChange::going_down) told_down_.insert(told_down_.end(), power->nodes.size(), steady);
+      if (power->change == PowerChange::coming_up) told_up_.insert(told_up_.end(), power->nodes.size(), steady);
       if (power->change == PowerChange::failed) failed = power->nodes;
     }
     commit_.happen(std::move(events), failed.empty() ? Commit::Answer{} : [this, failed] { resume_failed(failed); });

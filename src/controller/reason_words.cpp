@@ -2,6 +2,7 @@
 #include "controller/reason_words.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "controller/views.h"
 
@@ -46,6 +47,10 @@ std::string unavailable_nodes(const State& state, const Job& job) {
   return gone.empty() ? "" : ", UnavailableNodes:" + hostlist_of(state, gone);
 }
 
+std::string signal_word(std::uint32_t signal) {
+  return "RaisedSignal:" + std::to_string(signal) + "(" + strsignal(static_cast<int>(signal)) + ")";
+}
+
 }  // namespace
 
 std::string reason_words(const State& state, const Job& job, Reason reason, Time now) {
@@ -61,6 +66,18 @@ std::string reason_words(const State& state, const Job& job, Reason reason, Time
     return not_there + ", Reserved for maintenance";
   if (names_nodes && found.reserved > 0) return not_there + ", May be reserved for other job";
   return word;
+}
+
+std::string end_words(const Job& job) {
+  if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
+  const std::string word = slurm_word(job.end_reason);
+  const bool told = job.end_reason == Reason::launch_failure && job.trouble && !job.trouble->words.empty();
+  return told ? word + ", " + job.trouble->words : word;
+}
+
+std::string trouble_words(const State& state, const Job& job) {
+  return "its last start, on " + state.node(job.trouble->node).def->name + ", failed" +
+         (job.trouble->words.empty() ? "" : ": " + job.trouble->words);
 }
 
 }  // namespace millrace

@@ -9,5 +9,9 @@
 namespace millrace {
 
 std::string reason_words(const State& state, const Job& job, Reason reason, Time now);
+// How it came to its end, and of one that could not be launched why.
+std::string end_words(const Job& job);
+// Of a job that has a LaunchTrouble: where its last start failed, and why.
+std::string trouble_words(const State& state, const Job& job);
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include "agent.pb.h"
 #include "client.pb.h"
 #include "controller/controller.h"
+#include "controller/node_life.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
@@ -29,6 +30,8 @@ wire::AttemptStatus status_of(const AttemptReport& report) {
   *status.mutable_usage() = to_wire(report.usage);
   switch (report.end) {
     case AttemptEnd::launch_failed:
+    case AttemptEnd::node_unfit:
+    case AttemptEnd::not_begun:
       status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
       break;
     case AttemptEnd::supervisor_lost:
@@ -79,8 +82,8 @@ void Controller::tell_of_lost(NodeIndex index, NodeLink& link) {
     if (!message.has_lost()) continue;
     // Under its own number of lost nodes: one more is told at once.
     Time& last = link.ordered[{key, job.attempt, -1, 100u + static_cast<std::uint32_t>(message.lost().nodes_size())}];
-    if (last.is_set() && loop_.now() < last + settings_.relaunch_after) continue;
-    last = loop_.now();
+    if (last.is_set() && loop_.steady() < last + settings_.relaunch_after) continue;
+    last = loop_.steady();
     message.set_job_key(key.value);
     message.set_attempt(job.attempt.value);
     tell_keeper(job, message);
@@ -279,13 +282,13 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
   keep_to_job(job, index, order.plan(), plan);
   const Node& node = commit_.durable().node(index);
   plan.set_node_name(node.def->name);
-  step_launches_[{job.key, job.attempt, index, plan.step()}] = loop_.now();
-  links_[index].manager->launch(node.def->name, plan, *job.spec->owner, node.boot_id);
+  step_launches_[{job.key, job.attempt, index, plan.step()}] = loop_.steady();
+  links_[index].manager->launch(node.def->name, plan, *job.spec->owner, life_of(node));
 }
 
 // Those the node never tells of are not waited for any longer than this.
 bool Controller::has_launches_under_way(JobKey key, Attempt attempt, std::optional<NodeIndex> node) {
-  std::erase_if(step_launches_, [&](const auto& entry) { return entry.second + launch_patience < loop_.now(); });
+  std::erase_if(step_launches_, [&](const auto& entry) { return entry.second + launch_patience < loop_.steady(); });
   const auto first = step_launches_.lower_bound({key, attempt, node.value_or(NodeIndex{}), 0});
   if (first == step_launches_.end() || std::get<0>(first->first) != key || std::get<1>(first->first) != attempt)
     return false;

@@ -42,10 +42,6 @@ std::string preempt_words(PreemptMode mode, bool gang) {
   return mode == PreemptMode::off || mode == PreemptMode::cluster ? "GANG" : std::string{"GANG,"} + word;
 }
 
-std::string signal_word(std::uint32_t signal) {
-  return "RaisedSignal:" + std::to_string(signal) + "(" + strsignal(static_cast<int>(signal)) + ")";
-}
-
 std::string shown_dependencies(const State& state, const Job& job) {
   if (!job.dependencies) return {};
   std::string out;
@@ -267,10 +263,8 @@ static bool is_configuring(const ReadView& snapshot, const Job& job) {
 
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (is_configuring(snapshot, job)) return slurm_word(job.boots ? Reason::none : Reason::prolog);
-  if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
-  if (job.state != JobState::pending)
-    return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none
-                                                                                         : job.end_reason);
+  if (job.state == JobState::running || job.state == JobState::suspended) return slurm_word(Reason::none);
+  if (job.state != JobState::pending) return end_words(job);
   // What keeps one component keeps all of them.
   for (const JobKey key : whole_of(job))
     if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now);
@@ -380,6 +374,8 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   if (spec.resources || job.placement) show_resources(state, job, *out.mutable_resources());
   show_files(state, job, JobId{out.array_job_id()}, out);
   if (out.extras().derived_exit().empty()) out.mutable_extras()->set_derived_exit(derived_exit(state, job));
+  if (job.state == JobState::pending && job.trouble && out.extras().system_comment().empty())
+    out.mutable_extras()->set_system_comment(trouble_words(state, job));
 }
 
 static void show_power(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {

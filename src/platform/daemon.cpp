@@ -87,8 +87,15 @@ Result<void> PidFile::write(const std::string& path) {
   return {};
 }
 
+// One that somebody else has written meanwhile stays.
 PidFile::~PidFile() {
-  if (!path_.empty()) unlink(path_.c_str());
+  if (path_.empty()) return;
+  const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  char text[32];
+  const ssize_t count = file >= 0 ? read(file, text, sizeof text) : -1;
+  if (file >= 0) close(file);
+  const std::string_view found(text, count > 0 ? static_cast<std::size_t>(count) : 0);
+  if (found == std::to_string(getpid()) + "\n") unlink(path_.c_str());
 }
 
 void PidFile::give_to(const LocalUser& user) {

@@ -28,7 +28,7 @@ class Background {
   int pipe_ = -1;
 };
 
-// Written anew at each start; removed at a clean end.
+// Written anew at each start, by a daemon that holds the lock of what it works on; removed at a clean end.
 class PidFile {
  public:
   PidFile() = default;

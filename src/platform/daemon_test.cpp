@@ -2,6 +2,9 @@
 #include "platform/daemon.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "platform/loop_fixture.h"
 
@@ -25,6 +28,22 @@ TEST(Daemon, A_state_directory_that_others_may_write_to_is_refused) {
     ASSERT_FALSE(made) << mode;
     EXPECT_NE(made.error().story.find("chmod go-w"), std::string::npos) << made.error().story;
   }
+}
+
+TEST(Daemon, A_pid_file_is_removed_only_by_the_process_it_names) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/daemon.pid";
+  {
+    PidFile file;
+    ASSERT_TRUE(file.write(path));
+  }
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  {
+    PidFile file;
+    ASSERT_TRUE(file.write(path));
+    std::ofstream{path} << "1\n";  // another daemon, meanwhile
+  }
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);
 }
 
 }  // namespace

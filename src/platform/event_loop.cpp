@@ -130,6 +130,8 @@ Time EventLoop::now() const {
   return Time{now.tv_sec * 1'000'000 + now.tv_nsec / 1'000};
 }
 
+Time EventLoop::steady() const { return Time{monotonic_us()}; }
+
 void EventLoop::post(Task task) { asio::post(impl_->context, std::move(task)); }
 
 Loop::TimerId EventLoop::after(Duration delay, Task task) {

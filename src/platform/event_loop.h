@@ -26,6 +26,7 @@ class EventLoop final : public Loop {
   void stop();  // from any thread
 
   Time now() const override;
+  Time steady() const override;
   void post(Task task) override;                      // from any thread
   TimerId after(Duration delay, Task task) override;  // measured on the monotonic clock
   void cancel(TimerId timer) override;

@@ -77,7 +77,7 @@ CachedIdentities::CachedIdentities(Loop& loop, Worker& worker, Duration keep, As
 void CachedIdentities::find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) {
   const Key key{uid, gid};
   if (const auto it = known_.find(key); it != known_.end()) {
-    const Duration age = loop_.now() - it->second.asked;
+    const Duration age = loop_.steady() - it->second.asked;
     if (Duration{0} <= age && age < keep_) return done(it->second.answer);
   }
   auto& queue = waiting_[key];
@@ -98,9 +98,9 @@ void CachedIdentities::answered(Key key, Result<UserIdentity> answer) {
   // "Not found" is kept too; a name service that is down is asked again by the next one who wants to know.
   if (answer || answer.error().code == Errc::not_found) {
     if (known_.size() >= cache_max)
-      std::erase_if(known_, [&](const auto& entry) { return loop_.now() - entry.second.asked >= keep_; });
+      std::erase_if(known_, [&](const auto& entry) { return loop_.steady() - entry.second.asked >= keep_; });
     if (known_.size() >= cache_max) known_.erase(known_.begin());
-    known_.insert_or_assign(key, Entry{loop_.now(), answer});
+    known_.insert_or_assign(key, Entry{loop_.steady(), answer});
   }
   auto waiting = waiting_.extract(key);
   for (auto& done : waiting.mapped()) done(answer);

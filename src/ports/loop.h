@@ -13,7 +13,9 @@ using Task = std::move_only_function<void()>;
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual Time now() const = 0;  // wall clock
+  virtual Time now() const = 0;  // wall clock: somebody may set it, forward or back, at any moment
+  // For how long something takes: counted from some moment of the past, and nobody sets it.
+  virtual Time steady() const { return now(); }
 };
 
 class Loop : public Clock {

@@ -48,6 +48,8 @@ struct NodeRegistration {
   std::vector<AttemptReport> attempts;  // everything the node still answers for
   bool dynamic = false;                 // one that nobody knows is made as the next says
   std::string configuration{};          // words of a NodeName line
+  std::string spool_id{};
+  Time clock{};  // of the node, when it said this; not set: it did not say
 };
 
 // Orders to nodes. None may block or throw; any may be lost, and is then given again when the node's next report shows
@@ -65,6 +67,8 @@ class ResourceManager {
   virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;    // or let it go on
   virtual void tell_step(const std::string& node, const wire::StepOrder& order) = 0;  // to one supervisor
   virtual void stop_nodes() = 0;
+  // What was said in its session counts no more: it is to register anew.
+  virtual void start_again(const std::string&) {}
   virtual void reboot(const std::string&) {}  // for managers that can
   virtual void read_configuration() {}        // for managers whose nodes have files of their own
   virtual void set_logging(const std::string&, const wire::SetLogging&) {}  // ... and a log

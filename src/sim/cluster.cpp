@@ -104,7 +104,7 @@ bool can_shrink(const Job& job) {
 // Dies with the process; the order of destruction is that of a kill: first nothing runs any more, then memory goes.
 struct SimCluster::Controlling {
   Controlling(SimCluster& cluster)
-      : process(cluster.world_),
+      : process(cluster.world_, &cluster.clock_off_),
         log_worker(cluster.world_, process, milliseconds(4)),
         plan_worker(cluster.world_, process, milliseconds(3)),
         query_worker(cluster.world_, process, milliseconds(3)) {}
@@ -696,6 +696,7 @@ std::optional<std::string> SimCluster::run() {
   if (shape_.programs || shape_.power) world_.at(world_.now() + seconds(1), [this] { repair_turn(); });
   if (shape_.administrator) world_.at(world_.now() + seconds(1), [this] { administrator_turn(); });
   if (shape_.crontab) world_.at(world_.now() + seconds(1), [this] { crontab_turn(); });
+  if (shape_.clocks) clock_turn(world_.now() + seconds(50));
   const Time begin = world_.now();
   const Time calm = begin + seconds(!shape_.faults   ? 0
                                     : shape_.crontab ? 300
@@ -725,18 +726,6 @@ std::optional<std::string> SimCluster::run() {
     }
   if (auto wrong = final_verdict()) return wrong;
   return shape_.programs ? program_verdict() : std::nullopt;
-}
-
-bool SimCluster::saw_reboot() const {
-  return std::ranges::any_of(nodes_, [](const auto& node) { return node->reboots() > 0; });
-}
-
-std::size_t SimCluster::programs_failed() const {
-  std::size_t count = 0;
-  for (const auto& node : nodes_)
-    count +=
-        static_cast<std::size_t>(std::ranges::count(node->programs(), ProgramFate::failed, &ProgramRunRecord::fate));
-  return count;
 }
 
 // The nodes that only held, of further components above all, are prepared and tidied up like the others.

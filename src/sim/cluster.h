@@ -33,6 +33,7 @@ struct ClusterShape {
   bool administrator =
       false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
   bool crontab = false;      // a user has jobs that come again, in a crontab that changes
+  bool clocks = false;       // the clocks of controller and nodes are set, forward and back; spools are lost
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
 
@@ -84,6 +85,8 @@ class SimCluster final : private Clients, private Identities {
   void administrator_turn();
   void repair_turn();
   void crontab_turn();
+  void clock_turn(Time until);  // cluster_clocks.cpp
+  std::optional<std::string> harm_of_clocks() const;
   void power_nodes(const ProgramRun& program);
   std::optional<std::string> program_verdict() const;
   std::optional<std::string> holders_verdict() const;
@@ -117,6 +120,7 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t starts_ = 0;
   State last_durable_;
   bool faults_on_ = true;
+  Duration clock_off_;  // of the controller's machine
   Time healed_at_;
   std::set<SuspendWhy> seen_suspended_;
   bool saw_preemption_ = false, saw_reservation_ = false;

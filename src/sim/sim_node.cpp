@@ -18,11 +18,13 @@ SimNode::~SimNode() {
 
 void SimNode::start_agent() {
   if (agent_) return;
-  process_ = std::make_unique<SimProcess>(world_);
+  process_ = std::make_unique<SimProcess>(world_, &clock_off_);
+  for (const std::size_t record : std::exchange(strangers_, {})) history_[record].ended_at = world_.now();
   dialer_ = std::make_unique<SimDialer>(network_, name_);
   AgentSettings settings;
   settings.node = name_;
   settings.boot_id = name_ + "-boot" + std::to_string(boot_);
+  settings.spool_id = name_ + "-spool" + std::to_string(spool_number_);
   settings.version = "sim";
   settings.first_session = ++sessions_ * 1'000'000;
   settings.highest_epoch = epoch_;
@@ -68,10 +70,26 @@ void SimNode::crash() {
     if (attempt.launched && !history_[attempt.record].ended_at.is_set())
       history_[attempt.record].ended_at = world_.now();
   }
+  for (const std::size_t record : strangers_) history_[record].ended_at = world_.now();
   spool_.clear();
+  strangers_.clear();
   journal_.clear();
   crashes_.push_back(world_.now());
   ++boot_;
+  ++spool_number_;
+}
+
+void SimNode::lose_spool() {
+  kill_agent();
+  for (auto& [key, attempt] : spool_) {
+    world_.cancel(attempt.end_event);
+    end_keeper(attempt);
+    if (attempt.launched && !history_[attempt.record].ended_at.is_set()) strangers_.push_back(attempt.record);
+  }
+  spool_.clear();
+  journal_.clear();
+  crashes_.push_back(world_.now());
+  ++spool_number_;
 }
 
 void SimNode::kill_a_supervisor() {
@@ -236,6 +254,12 @@ std::vector<wire::ProgramRecord> SimNode::read() {
 Result<void> SimNode::write(const wire::ProgramRecord& record) {
   journal_[{record.job_key(), record.attempt()}] = record;
   return {};
+}
+
+wire::Telemetry SimNode::telemetry() {
+  wire::Telemetry out;
+  out.set_measured_at_us((world_.now() + clock_off_).value);
+  return out;
 }
 
 wire::Inventory SimNode::inventory() {

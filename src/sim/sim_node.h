@@ -38,6 +38,8 @@ class SimNode final : private Supervisors, private Measurements, private Program
   void kill_agent();
   void crash();              // power: agent, supervisors and spool are gone; a new boot follows with start_agent()
   void kill_a_supervisor();  // some running one
+  void lose_spool();         // what runs goes on without anybody who answers for it, until an agent starts again
+  void set_clock(Duration off) { clock_off_ = off; }
   bool agent_runs() const { return agent_ != nullptr; }
   std::size_t reboots() const { return reboots_; }  // by order
   bool runs(const AttemptKey& attempt) const;
@@ -71,7 +73,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget& forget) override;
   wire::Inventory inventory() override;
-  wire::Telemetry telemetry() override { return {}; }
+  wire::Telemetry telemetry() override;
   std::vector<wire::ProgramRecord> read() override;
   Result<void> write(const wire::ProgramRecord& record) override;
   void erase(AttemptName name) override { journal_.erase(name); }
@@ -88,7 +90,9 @@ class SimNode final : private Supervisors, private Measurements, private Program
   std::string name_;
   std::uint32_t cpus_;
   Work work_;
-  std::uint64_t boot_ = 1;
+  std::uint64_t boot_ = 1, spool_number_ = 1;
+  Duration clock_off_;
+  std::vector<std::size_t> strangers_;  // in history_: they run, and the spool knows nothing of them
   std::size_t reboots_ = 0;
   std::uint64_t sessions_ = 0;
   std::uint64_t epoch_ = 0;

@@ -36,10 +36,12 @@ class SimWorld {
 // One process: what it posted dies with it.
 class SimProcess final : public Loop {
  public:
-  explicit SimProcess(SimWorld& world) : world_(world) {}
+  // `clock_off`: by how much the clock of its machine is wrong, as long as the machine is there; null: never.
+  explicit SimProcess(SimWorld& world, const Duration* clock_off = nullptr) : world_(world), clock_off_(clock_off) {}
   ~SimProcess() override { kill(); }
   void kill();  // kill -9: nothing it posted happens any more
-  Time now() const override { return world_.now(); }
+  Time now() const override { return world_.now() + (clock_off_ ? *clock_off_ : Duration{0}); }
+  Time steady() const override { return world_.now(); }
   void post(Task task) override;
   TimerId after(Duration delay, Task task) override;
   void cancel(TimerId timer) override;
@@ -47,6 +49,7 @@ class SimProcess final : public Loop {
  private:
   TimerId schedule(Time when, Task task);
   SimWorld& world_;
+  const Duration* clock_off_;
   Time last_post_;  // posts keep their order
   std::map<TimerId, std::uint64_t> pending_;
   TimerId last_ = 0;

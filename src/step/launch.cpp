@@ -28,6 +28,7 @@ namespace {
 
 constexpr char opened_mark = 'k';
 constexpr char problem_mark = 'f';
+constexpr char unfit_mark = 'm';
 
 void send_report(int report, std::string_view text, int error_file) {
   iovec part{const_cast<char*>(text.data()), text.size()};
@@ -50,6 +51,12 @@ void send_report(int report, std::string_view text, int error_file) {
 
 [[noreturn]] void give_up(int report, const std::string& problem) {
   send_report(report, problem_mark + problem, -1);
+  _exit(1);
+}
+
+// The machine is to blame: what no job can bring about by what it asks for.
+[[noreturn]] void give_up_unfit(int report, const std::string& problem) {
+  send_report(report, unfit_mark + problem, -1);
   _exit(1);
 }
 
@@ -80,9 +87,21 @@ void apply_limits(const TaskSpec& spec) {
   }
 }
 
+// No file can be opened on this machine any more. The user's own limits give another error, and so may his files: it is
+// asked of a file that is nobody's.
+bool is_table_full() {
+  if (errno != ENFILE) return false;
+  const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) close(fd);
+  const bool full = fd < 0 && errno == ENFILE;
+  errno = ENFILE;
+  return full;
+}
+
 void open_stream(const StreamSpec& stream, int target, const char* name, int report) {
   int fd = stream.fd;
   if (!stream.path.empty()) fd = open(stream.path.c_str(), stream.flags | O_NOCTTY | O_CLOEXEC, 0666);
+  if (fd < 0 && is_table_full()) give_up_unfit(report, "no file can be opened: " + std::string{std::strerror(errno)});
   if (fd < 0) give_up_with_errno(report, std::string{"Could not open "} + name + " file " + stream.path);
   if (fd == target)
     fcntl(fd, F_SETFD, 0);
@@ -124,7 +143,7 @@ void enter_work_dir(const std::string& directory) {
 void confine(const TaskSpec& spec, int report) {
   if (spec.cgroup != nullptr)
     if (const auto joined = spec.cgroup->join(); !joined)
-      give_up(report, "join the job's cgroup: " + joined.error().story);
+      give_up_unfit(report, "join the job's cgroup: " + joined.error().story);
   if (!spec.cpus.empty()) {
     const std::size_t count = *std::ranges::max_element(spec.cpus) + 1;
     cpu_set_t* set = CPU_ALLOC(count);
@@ -225,14 +244,14 @@ Result<void> become_user(const UserIds& user) {
 Result<StartedTask> start_task(const TaskSpec& spec) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail(Errc::io, std::string{"make a socket pair: "} + std::strerror(errno));
+    return fail(Errc::unfit, std::string{"make a socket pair: "} + std::strerror(errno));
   const pid_t pid = fork();
   if (pid == 0) run_child(spec, ends[1]);
   const int problem = errno;
   close(ends[1]);
   if (pid > 0) return StartedTask{pid, ends[0]};
   close(ends[0]);
-  return fail(Errc::unavailable, std::string{"fork: "} + std::strerror(problem));
+  return fail(Errc::unfit, std::string{"fork: "} + std::strerror(problem));
 }
 
 std::optional<TaskReport> read_report(int report) {
@@ -250,7 +269,8 @@ std::optional<TaskReport> read_report(int report) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS)
     std::memcpy(&result.error_file, CMSG_DATA(header), sizeof(int));
-  if (text[0] == problem_mark) result.problem.assign(text + 1, static_cast<std::size_t>(count) - 1);
+  result.unfit = text[0] == unfit_mark;
+  if (text[0] == problem_mark || result.unfit) result.problem.assign(text + 1, static_cast<std::size_t>(count) - 1);
   return result;
 }
 

@@ -61,6 +61,7 @@ struct StartedTask {
 // What the child says before it executes the program.
 struct TaskReport {
   std::string problem;  // not empty: it never became the user's program
+  bool unfit = false;   // ... and the machine is to blame for it
   int error_file = -1;  // the task's stderr when it is a file, for our own notes
 };
 

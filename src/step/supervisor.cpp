@@ -77,6 +77,7 @@ int Supervisor::run() {
 
 void Supervisor::fail_launch(Error why) {
   problem_ = std::move(why.story);
+  unfit_ = why.code == Errc::unfit;
   log_.error([&] { return std::string_view{problem_}; });
   // Of a step the keeper tells srun.
   if (plan_.job().interactive() && !plan_.has_step())
@@ -243,6 +244,7 @@ void Supervisor::take_report(RunningTask& task) {
   if (report->error_file >= 0) notes_.set_file(report->error_file);
   if (report->problem.empty() || !problem_.empty()) return;
   problem_ = report->problem;
+  unfit_ = report->unfit;
   if (tasks_.size() > 1) begin_kill(0);
 }
 
@@ -408,6 +410,7 @@ void Supervisor::finish() {
     status_.set_end(wire::AttemptStatus::LAUNCH_FAILED);
     status_.set_exit_signal(53);  // what Slurm's accounting shows for a job that could not be set up
     status_.set_problem(problem_);
+    status_.set_cause(unfit_ ? wire::AttemptStatus::OF_NODE : wire::AttemptStatus::OF_JOB);
   }
   notes_.finish(note_patience_ms);
   recorded_ = spool_.write_end(status_).has_value();

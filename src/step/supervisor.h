@@ -67,6 +67,7 @@ class Supervisor final {
   Result<void> start_batch();
   Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();
+  void remember_tasks();
   TaskSpec common_spec() const;
   void choose_batch_files(TaskSpec& spec) const;
   void choose_task_files(TaskSpec& spec, std::uint32_t rank) const;
@@ -211,6 +212,7 @@ class Supervisor final {
   bool spares_children() const { return plan_.job().step_options().wait_for_children() && !killing_; }
   void tell_end(const UntoldEnd& end) { streams_.task_ended(end.rank, end.wait_status, end.short_of_memory); }
   std::string problem_;
+  bool unfit_ = false;  // and the machine is to blame for it
   struct KeptStep {
     wire::StepRequest request;  // without its environment and arguments
     std::string problem;

@@ -40,7 +40,7 @@ Result<void> Supervisor::isolate(std::uint32_t tasks) {
   const wire::Isolation& order = order_.isolation();
   cgroup_ = cgroup_in(order);
   if (order.driver() != wire::Isolation::NO_CGROUPS || !order.private_base().empty())
-    MR_TRY_VOID(spool_.write_isolation(order));
+    MR_TRY_VOID(blame_machine(spool_.write_isolation(order)));
   if (order.driver() != wire::Isolation::NO_CGROUPS) {
     CgroupLimits limits = limits_in(order);
     limits.oom_kills_all = plan_.job().oom_kill_step() && limits.memory.has_value();
@@ -49,7 +49,7 @@ Result<void> Supervisor::isolate(std::uint32_t tasks) {
                                                ? ", memory at most " + std::to_string(*limits.memory) + " bytes"
                                                : ", memory without limit");
     };
-    MR_TRY_VOID(cgroup_->create(limits, job_limits_in(order)));
+    MR_TRY_VOID(blame_machine(cgroup_->create(limits, job_limits_in(order))));
     log_.debug2(what);
     log_.about(DebugFlag::cgroup, what);
   }
@@ -59,7 +59,7 @@ Result<void> Supervisor::isolate(std::uint32_t tasks) {
   folders.script_environment = {"SLURM_JOB_ID=" + std::to_string(plan_.job_id()),
                                 "SLURM_JOB_MOUNTPOINT_SRC=" + folders.base, "SLURM_CONF=" + plan_.config_path(),
                                 "SLURMD_NODENAME=" + plan_.node_name()};
-  return enter_private_folders(folders);
+  return blame_machine(enter_private_folders(folders));
 }
 
 Result<void> Supervisor::choose_cpus(std::uint32_t tasks) {

@@ -90,7 +90,8 @@ Result<void> Supervisor::add_front_variables() {
   const std::string_view variable = add_front(environment_, plan_);
   if (variable.empty() || plan_.node_position() != 0) return {};
   const wire::Credential& identity = order_.identity();
-  MR_TRY(const std::string path, spool_.write_file("hosts", 0600, host_lines(plan_), identity.uid(), identity.gid()));
+  MR_TRY(const std::string path,
+         blame_machine(spool_.write_file("hosts", 0600, host_lines(plan_), identity.uid(), identity.gid())));
   environment_.set(variable, path);
   return {};
 }
@@ -130,7 +131,7 @@ Result<void> Supervisor::contain(TaskSpec& spec, std::uint32_t rank, const std::
   const std::string runtime = find_container_runtime();
   if (runtime.empty()) return fail(Errc::not_found, "--container needs crun or runc on the node; neither is installed");
   MR_TRY(const std::string folder,
-         spool_.make_folder("container." + std::to_string(rank), spec.user.uid, spec.user.gid));
+         blame_machine(spool_.make_folder("container." + std::to_string(rank), spec.user.uid, spec.user.gid)));
   char self[PATH_MAX]{};
   if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
     return fail(Errc::io, "this program's path cannot be found");
@@ -147,7 +148,7 @@ Result<void> Supervisor::start_batch() {
   MR_TRY_VOID(isolate(1));
   TaskSpec spec = common_spec();
   bind(spec, 0, 0);
-  MR_TRY(std::string script, spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid));
+  MR_TRY(std::string script, blame_machine(spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid)));
   spec.arguments.push_back(std::move(script));
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
   MR_TRY_VOID(contain(spec, 0, spec.arguments.front()));
@@ -157,7 +158,17 @@ Result<void> Supervisor::start_batch() {
   add_hooks(spec);
   add_task(spec.environment, 0, 0);
   MR_TRY_VOID(start_one(spec, 0));
-  return spool_.write_tasks({tasks_.front().pid}, order_.identity().uid());
+  remember_tasks();
+  return {};
+}
+
+// For an agent that finds us dead; it knows them by their environment and their cgroup too, so that a spool that is
+// full by now ends nothing that has begun.
+void Supervisor::remember_tasks() {
+  std::vector<pid_t> pids;
+  for (const RunningTask& task : tasks_) pids.push_back(task.pid);
+  if (const auto written = spool_.write_tasks(pids, order_.identity().uid()); !written)
+    log_.error([&] { return std::string_view{written.error().story}; });
 }
 
 // Only files that differ by node or task are opened here; srun itself writes every other one.
@@ -189,7 +200,6 @@ Result<void> Supervisor::start_tasks() {
   if (!plan_.job().step_options().multi_prog().empty()) {
     MR_TRY(programs, MultiProg::parse(plan_.job().step_options().multi_prog()));
   }
-  std::vector<pid_t> pids;
   tasks_.reserve(ranks.size());
   for (std::uint32_t local = 0; local < ranks.size(); ++local) {
     TaskSpec spec = common_spec();
@@ -220,10 +230,10 @@ Result<void> Supervisor::start_tasks() {
     streams_.task_started(spec);
     if (mpi_) mpi_->task_started(spec);
     if (!started) return started;
-    pids.push_back(tasks_.back().pid);
   }
-  if (pids.empty()) finish();  // fewer tasks than nodes
-  return spool_.write_tasks(pids, order_.identity().uid());
+  if (tasks_.empty()) finish();  // fewer tasks than nodes
+  remember_tasks();
+  return {};
 }
 
 Result<void> Supervisor::open_display() {
@@ -234,9 +244,9 @@ Result<void> Supervisor::open_display() {
   if (options.x11().nodes() == wire::X11Wish::LAST && plan_.node_position() + 1 != nodes) return {};
   const wire::Credential& identity = order_.identity();
   MR_TRY_VOID(in_context(x11_.open(options.x11().screen()), "--x11"));
-  MR_TRY(const std::string folder,
-         in_context(spool_.make_folder("x11", identity.uid(), identity.gid(), {"Xauthority", x11_.authority_entry()}),
-                    "--x11"));
+  MR_TRY(const std::string folder, in_context(blame_machine(spool_.make_folder("x11", identity.uid(), identity.gid(),
+                                                                               {"Xauthority", x11_.authority_entry()})),
+                                              "--x11"));
   environment_.set("DISPLAY", x11_.display());
   environment_.set("XAUTHORITY", folder + "/Xauthority");
   streams_.send_x11(x11_.greeting());

@@ -248,7 +248,18 @@ TEST_F(SupervisorTest, Missing_spool_is_a_failed_launch) {
   order_.set_spool(root_ + "/nowhere");
   script("echo ran");
   start();
-  EXPECT_EQ(end().end(), wire::AttemptStatus::LAUNCH_FAILED);
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(status.cause(), wire::AttemptStatus::OF_NODE);
+}
+
+TEST_F(SupervisorTest, Spool_that_takes_no_script_is_the_nodes_fault) {
+  std::filesystem::create_directory(spool_ + "/slurm_script");
+  script("echo ran");
+  start();
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(status.cause(), wire::AttemptStatus::OF_NODE);
 }
 
 TEST_F(SupervisorTest, Output_that_cannot_be_opened_fails_the_launch_with_words) {
@@ -259,6 +270,7 @@ TEST_F(SupervisorTest, Output_that_cannot_be_opened_fails_the_launch_with_words)
   EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
   EXPECT_EQ(status.exit_signal(), 53u);
   EXPECT_EQ(status.problem(), "Could not open stdout file " + work_ + "/missing/86.out: No such file or directory");
+  EXPECT_EQ(status.cause(), wire::AttemptStatus::OF_JOB);
   EXPECT_EQ(access((work_ + "/ran").c_str(), F_OK), -1);
 }
 

@@ -4,6 +4,7 @@
 #include "wire/aside_codec.h"
 #include "wire/id_lists.h"
 #include "wire/log_types.h"
+#include "wire/node_codec.h"
 
 namespace millrace {
 namespace {
@@ -143,6 +144,7 @@ void put_end(const auto& e, auto* to) {
   to->set_at(e.at.value);
   if constexpr (requires { e.usage; })
     if (e.usage != StepUsage{}) put(e.usage, *to->mutable_usage());
+  to->set_words(e.words);
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) { put_end(e, out.mutable_attempt_ended()); }
@@ -204,21 +206,10 @@ void put_event(const JobRequeued& e, log::Event& out) {
   to->set_special_exit(e.special_exit);
 }
 
-void put_event(const NodeRegistered& e, log::Event& out) {
-  auto* to = out.mutable_node_registered();
-  to->set_node(e.node.value);
-  to->set_boot_id(e.boot_id);
-  put(e.inventory, *to->mutable_inventory());
-  to->set_problem(e.problem);
-  to->set_at(e.at.value);
-}
-
-void put_event(const DevicesJudged& e, log::Event& out) {
-  auto* to = out.mutable_devices_judged();
-  to->set_node(e.node.value);
-  for (const DeviceTrouble& trouble : e.troubles) put(trouble, *to->add_troubles());
-  to->set_at(e.at.value);
-}
+void put_event(const NodeRegistered& e, log::Event& out) { put(e, *out.mutable_node_registered()); }
+void put_event(const DevicesJudged& e, log::Event& out) { put(e, *out.mutable_devices_judged()); }
+void put_event(const NodeClockJudged& e, log::Event& out) { put(e, *out.mutable_node_clock_judged()); }
+void put_event(const ClockStepped& e, log::Event& out) { put(e, *out.mutable_clock_stepped()); }
 
 void put_event(const NodeLost& e, log::Event& out) {
   out.mutable_node_lost()->set_node(e.node.value);
@@ -561,6 +552,7 @@ End get_end(const auto& from) {
   End e{JobKey{from.key()}, Attempt{from.attempt()}, NodeIndex{from.node()}, static_cast<AttemptEnd>(from.end()),
         from.exit_code(),   from.exit_signal(),      Time{from.at()}};
   if constexpr (requires { e.usage; }) e.usage = get(from.usage());
+  e.words = from.words();
   return e;
 }
 
@@ -662,16 +654,14 @@ Result<Event> decode_event(std::string_view bytes) {
       const auto& e = in.job_requeued();
       return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, Time{e.begin_at()}, e.special_exit()};
     }
-    case K::kNodeRegistered: {
-      const auto& e = in.node_registered();
-      return NodeRegistered{NodeIndex{e.node()}, e.boot_id(), get(e.inventory()), e.problem(), Time{e.at()}};
-    }
-    case K::kDevicesJudged: {
-      const auto& e = in.devices_judged();
-      DevicesJudged to{NodeIndex{e.node()}, {}, Time{e.at()}};
-      for (const auto& trouble : e.troubles()) to.troubles.push_back(get(trouble));
-      return to;
-    }
+    case K::kNodeRegistered:
+      return get(in.node_registered());
+    case K::kDevicesJudged:
+      return get(in.devices_judged());
+    case K::kNodeClockJudged:
+      return get(in.node_clock_judged());
+    case K::kClockStepped:
+      return get(in.clock_stepped());
     case K::kNodeLost:
       return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
     case K::kNodeStateChanged: {

@@ -11,6 +11,7 @@
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 #include "wire/fact_text.h"
+#include "wire/node_codec.h"
 
 namespace millrace {
 namespace {
@@ -43,6 +44,10 @@ std::string_view name_of(AttemptEnd end) {
       return "out_of_memory";
     case AttemptEnd::prolog_failed:
       return "prolog_failed";
+    case AttemptEnd::node_unfit:
+      return "node_unfit";
+    case AttemptEnd::not_begun:
+      return "not_begun";
   }
   return "?";
 }
@@ -202,6 +207,7 @@ Line describe_end(std::string_view what, const auto& e) {
   line.number("attempt", e.attempt.value).number("node", e.node.value).word("end", name_of(e.end));
   line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
   if constexpr (requires { e.usage; }) add(line, e.usage);
+  if (!e.words.empty()) line.quoted("words", e.words);
   return line;
 }
 
@@ -235,29 +241,6 @@ Line describe(const JobRequeued& e) {
       .number("by", e.by.value)
       .time("begin_at", e.begin_at)
       .flag("special_exit", e.special_exit);
-}
-
-Line describe(const NodeRegistered& e) {
-  Line line{"NodeRegistered"};
-  const Inventory& has = e.inventory;
-  line.number("node", e.node.value)
-      .quoted("boot_id", e.boot_id)
-      .number("cpus", has.cpus.value)
-      .number("memory", has.memory.value);
-  line.number("tmp", has.tmp_disk.value).quoted("arch", has.arch).quoted("os", has.os).quoted("version", has.version);
-  line.quoted("host", has.host_name).time("boot_at", has.boot_at).time("agent_started_at", has.agent_started_at);
-  line.list("devices", has.devices, [](const NodeGres& kind) { return show(kind); });
-  line.quoted("instance_id", has.instance_id).quoted("instance_type", has.instance_type).quoted("extra", has.extra);
-  return line.quoted("problem", e.problem);
-}
-
-Line describe(const DevicesJudged& e) {
-  return Line{"DevicesJudged"}
-      .number("node", e.node.value)
-      .list("troubles", e.troubles, [](const DeviceTrouble& trouble) {
-        return trouble.name + ':' + trouble.type + ':' + std::to_string(trouble.device) + ' ' +
-               quote_text(trouble.text);
-      });
 }
 
 Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node.value); }

@@ -52,6 +52,11 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     suspension->set_cpus_free(job.suspension->cpus_free);
   }
   if (job.used) put(*job.used, *to.mutable_used());
+  if (job.trouble) {
+    to.mutable_trouble()->set_words(job.trouble->words);
+    to.mutable_trouble()->set_node(job.trouble->node.value);
+    to.mutable_trouble()->set_tries(job.trouble->tries);
+  }
   to.set_preempt_requeue(job.preempt_requeue);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
@@ -116,6 +121,9 @@ Job get_job(const log::Job& from) {
                                             suspension.wants_cpus(), suspension.cpus_free()});
   }
   if (from.has_used()) job.used = SharedValue(get(from.used()));
+  if (from.has_trouble())
+    job.trouble =
+        SharedValue(LaunchTrouble{from.trouble().words(), NodeIndex{from.trouble().node()}, from.trouble().tries()});
   job.preempt_requeue = from.preempt_requeue();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();
@@ -177,6 +185,7 @@ void put_node(NodeIndex index, const Node& node, log::Node& to) {
   put(*node.def, *to.mutable_def());
   if (node.inventory) put(*node.inventory, *to.mutable_inventory());
   to.set_boot_id(node.boot_id);
+  to.set_spool_id(node.spool_id);
   to.set_reason(node.reason);
   to.set_reason_by(node.reason_by.value);
   to.set_reason_at(node.reason_at.value);
@@ -197,6 +206,12 @@ void put_node(NodeIndex index, const Node& node, log::Node& to) {
   to.set_instance_type(node.instance_type);
   to.set_resume_at(node.resume_at.value);
   to.set_future(node.future);
+  for (const FailedLaunch& failed : node.failed_launches) {
+    to.add_failed_launches()->set_uid(failed.user.value);
+    to.mutable_failed_launches(to.failed_launches_size() - 1)->set_at(failed.at.value);
+  }
+  to.set_ran_well_at(node.ran_well_at.value);
+  to.set_drained_for_clock(node.drained_for_clock);
   if (node.power == NodePower{}) return;
   log::NodePower& power = *to.mutable_power();
   power.set_state(static_cast<std::uint32_t>(node.power.state));
@@ -212,6 +227,7 @@ Node get_node(const log::Node& from) {
   node.def = SharedValue(get(from.def()));
   if (from.has_inventory()) node.inventory = SharedValue(get(from.inventory()));
   node.boot_id = from.boot_id();
+  node.spool_id = from.spool_id();
   node.reason = from.reason();
   node.reason_by = UserId{from.reason_by()};
   node.reason_at = Time{from.reason_at()};
@@ -232,6 +248,10 @@ Node get_node(const log::Node& from) {
   node.instance_type = from.instance_type();
   node.resume_at = Time{from.resume_at()};
   node.future = from.future();
+  for (const auto& failed : from.failed_launches())
+    node.failed_launches.push_back({UserId{failed.uid()}, Time{failed.at()}});
+  node.ran_well_at = Time{from.ran_well_at()};
+  node.drained_for_clock = from.drained_for_clock();
   const auto& power = from.power();
   node.power = {.state = static_cast<Power>(power.state()),
                 .due = Time{power.due()},

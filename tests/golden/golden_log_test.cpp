@@ -127,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "format1/site_rules_compacted", "format1/shrinking", "format1/shrinking_compacted",
                     "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted",
                     "format1/ports", "format1/ports_compacted", "format1/sizes", "format1/sizes_compacted",
-                    "format1/node_orders", "format1/node_orders_compacted", "format1/aside", "format1/aside_compacted"),
+                    "format1/node_orders", "format1/node_orders_compacted", "format1/aside", "format1/aside_compacted",
+                    "format1/sick_nodes", "format1/sick_nodes_compacted"),
     [](const auto& info) { return std::string{info.param}.substr(8); });
 
 // Any user could once write such a log, and no controller started on it again.
@@ -165,7 +166,7 @@ TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
        {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het", "/format1/suspending",
         "/format1/devices", "/format1/step_facts", "/format1/node_life", "/format1/power", "/format1/partition_changes",
         "/format1/standing", "/format1/records", "/format1/outliving", "/format1/shrinking", "/format1/ports",
-        "/format1/node_orders", "/format1/aside"}) {
+        "/format1/node_orders", "/format1/aside", "/format1/sick_nodes"}) {
     const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + folder, true);
     ASSERT_TRUE(files);
     ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {

@@ -75,6 +75,8 @@ std::vector<GoldenBatch> shrinking_history();
 
 // The same with records that were put aside after it.
 std::vector<GoldenBatch> aside_history();
+// The same with launches that fail, clocks that are wrong and a spool with a name after it.
+std::vector<GoldenBatch> sick_nodes_history();
 // The same with what leads to a state that breaks laws after it.
 std::vector<GoldenBatch> impossible_history();
 

@@ -72,8 +72,7 @@ Result<void> write_log(const std::string& parent, const Golden& golden) {
 }  // namespace millrace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fputs("usage: write_golden_log FOLDER\n", stderr), 2;
-  // Those that are there already are left as they are: add the new ones only.
+  if (argc != 2) return std::fputs("usage: write_golden_log FOLDER, of which only new ones are added\n", stderr), 2;
   const millrace::Golden golden[] = {{"plain", millrace::format1_history, 0},
                                      {"compacted", millrace::format1_history, 9},
                                      {"accounts", millrace::accounts_history, 0},
@@ -108,7 +107,6 @@ int main(int argc, char** argv) {
                                      {"power_compacted", millrace::power_history, 31},
                                      {"kept", millrace::kept_history, 0},
                                      {"kept_compacted", millrace::kept_history, 31},
-
                                      {"partition_rules", millrace::partition_rules_history, 0},
                                      {"partition_rules_compacted", millrace::partition_rules_history, 21},
                                      {"partition_changes", millrace::partition_changes_history, 0},
@@ -133,6 +131,8 @@ int main(int argc, char** argv) {
                                      {"node_orders_compacted", millrace::node_orders_history, 21},
                                      {"aside", millrace::aside_history, 0},
                                      {"aside_compacted", millrace::aside_history, 21},
+                                     {"sick_nodes", millrace::sick_nodes_history, 0},
+                                     {"sick_nodes_compacted", millrace::sick_nodes_history, 25},
                                      {"impossible", millrace::impossible_history, 0, true},
                                      {"impossible_compacted", millrace::impossible_history, 26, true}};
   for (const millrace::Golden& each : golden) {

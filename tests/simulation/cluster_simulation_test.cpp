@@ -122,6 +122,19 @@ TEST(Cluster, suspends_jobs_that_have_prologs_and_epilogs) {
   run_seeds("Cluster.suspends_jobs_that_have_prologs_and_epilogs", shape, 10);
 }
 
+TEST(Cluster, keeps_its_word_whatever_clocks_say_and_when_spools_are_lost) {
+  ClusterShape shape;
+  shape.clocks = true;
+  run_seeds("Cluster.keeps_its_word_whatever_clocks_say_and_when_spools_are_lost", shape, 15);
+}
+
+TEST(Cluster, loses_no_node_and_ends_no_job_because_clocks_are_set) {
+  ClusterShape shape;
+  shape.clocks = true;
+  shape.faults = false;
+  run_seeds("Cluster.loses_no_node_and_ends_no_job_because_clocks_are_set", shape, 10);
+}
+
 TEST(Cluster, powers_nodes_down_and_up_through_faults) {
   ClusterShape shape;
   shape.power = true;

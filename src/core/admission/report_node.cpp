@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/admission/power_nodes.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/failed_launches.h"
 #include "core/model/features.h"
 
 namespace millrace {
@@ -47,10 +48,27 @@ void lose_attempts(const State& state, NodeIndex node, Time now, std::vector<Eve
     }
 }
 
-// The site's own programs say that something is wrong there. One that is drained keeps its reason.
-void drain_after(const State& state, NodeIndex node, const char* reason, Time now, std::vector<Event>& events) {
+// Something is wrong there. One that is drained keeps its reason.
+void drain_after(const State& state, NodeIndex node, std::string reason, Time now, std::vector<Event>& events) {
   if (!state.node(node).drain)
-    events.emplace_back(NodeStateChanged{node, NodeOrder::drain, reason, UserId{0}, now, {}, {}});
+    events.emplace_back(NodeStateChanged{node, NodeOrder::drain, std::move(reason), UserId{0}, now, {}, {}});
+}
+
+constexpr std::size_t words_max = 1000;
+
+std::string reason_of(const std::string& words) { return "launch failed: " + words.substr(0, words_max); }
+
+// A node that could not launch a job gets no more of them when it says that it is to blame, or when the jobs of others
+// tell so. What the script did is no news any more once it has begun.
+void judge_launch(const State& state, const ReportEnd& report, Time now, std::vector<Event>& events) {
+  const Job& job = state.job(report.key);
+  if (report.end == AttemptEnd::node_unfit)
+    return drain_after(state, report.node, reason_of(report.words), now, events);
+  if (is_failed_launch(report.end) && fails_for_all(state, report.node, job.spec->owner->uid, now))
+    drain_after(state, report.node,
+                "launches of " + std::to_string(users_failed_max) +
+                    " users in a row failed; the last: " + report.words.substr(0, words_max),
+                now, events);
 }
 
 // The job's part of this node, if it still has one under this attempt.
@@ -123,10 +141,12 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   std::vector<Event> events;
   const Node& node = state.node(report.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != report.boot_id;
+  const bool other_spool = !report.spool_id.empty() && node.spool_id != report.spool_id;
   // On one that was powered down, or told to reboot, nothing had begun.
-  if (rebooted && node.is_ready()) lose_attempts(state, report.node, now, events);
-  const bool same =
-      !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
+  if ((rebooted || (other_spool && !node.spool_id.empty())) && node.is_ready())
+    lose_attempts(state, report.node, now, events);
+  const bool same = !rebooted && !other_spool && node.boot_id == report.boot_id && node.inventory &&
+                    *node.inventory == report.inventory;
   const bool would_return =
       node.condition == NodeCondition::unknown ||
       (node.condition == NodeCondition::down &&
@@ -134,8 +154,22 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   if (!same || would_return)
     events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory,
                                        state.policy->config_overrides ? "" : shortfall(*node.def, report.inventory),
-                                       now});
+                                       now, report.spool_id});
   return events;
+}
+
+// Far enough that no launch is near its expiry, and that nothing is judged by how long a message was on its way.
+std::vector<Event> decide_clock(const State& state, NodeIndex index, Duration ahead, Time now) {
+  constexpr Duration too_far = seconds(60), near_enough = seconds(30);
+  const Node& node = state.node(index);
+  const Duration off{ahead.value < 0 ? -std::max(ahead.value, -INT64_MAX) : ahead.value};
+  if (off > too_far && !node.drain)
+    return {NodeClockJudged{index,
+                            "clock differs by " + std::to_string(off.value / 1'000'000) + " s: it is " +
+                                (ahead.value > 0 ? "ahead of" : "behind") + " the controller's",
+                            now}};
+  if (off < near_enough && node.drained_for_clock) return {NodeClockJudged{index, "", now}};
+  return {};
 }
 
 std::vector<Event> decide_devices(const State& state, NodeIndex node, std::vector<DeviceTrouble> troubles, Time now) {
@@ -173,10 +207,17 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
   std::vector<Event> events;
   if (report.end == AttemptEnd::prolog_failed && !share->exited)
     drain_after(state, report.node, "Prolog error", now, events);
+  if (!share->exited) judge_launch(state, report, now, events);
   if (report.epilog_failed) drain_after(state, report.node, "Epilog error", now, events);
   yield_in_grace(state, report, *share, now, events);
   events.emplace_back(AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code,
-                                   report.exit_signal, now, report.usage});
+                                   report.exit_signal, now, report.usage, report.words.substr(0, words_max)});
+  return events;
+}
+
+std::vector<Event> decide_unfit(const State& state, NodeIndex node, const std::string& words, Time now) {
+  std::vector<Event> events;
+  drain_after(state, node, reason_of(words), now, events);
   return events;
 }
 
@@ -185,9 +226,10 @@ std::vector<Event> decide_exit(const State& state, const ReportEnd& report, Time
   if (!share || share->exited || share->given_up) return {};  // of a node given up only the end counts
   std::vector<Event> events;
   if (report.end == AttemptEnd::prolog_failed) drain_after(state, report.node, "Prolog error", now, events);
+  judge_launch(state, report, now, events);
   yield_in_grace(state, report, *share, now, events);
-  events.emplace_back(
-      AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now});
+  events.emplace_back(AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code,
+                                    report.exit_signal, now, report.words.substr(0, words_max)});
   return events;
 }
 

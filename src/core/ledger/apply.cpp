@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/ledger/apply_account.h"
+#include "core/ledger/apply_clock.h"
 #include "core/ledger/apply_end.h"
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
@@ -19,6 +20,7 @@
 #include "core/ledger/modify_spec.h"
 #include "core/ledger/put_aside.h"
 #include "core/ledger/rebuild.h"
+#include "core/ledger/run_times.h"
 
 namespace millrace {
 namespace {
@@ -89,16 +91,6 @@ void to_completing(State& state, Job& job, Time at) {
 }
 
 namespace {
-
-// What a job did by itself tells about its user's next one; that somebody or something stopped it does not.
-void remember_run_time(State& state, const Job& job) {
-  if (!state.policy->predict_run_times || !job.started_at.is_set() || job.is_component()) return;
-  if (job.outcome != Outcome::completed && job.outcome != Outcome::failed && job.outcome != Outcome::timeout) return;
-  const std::int64_t ran = std::clamp<std::int64_t>((job.ended_at - job.ran_from()).value / 1'000'000, 1, UINT32_MAX);
-  const RunHistory* known = state.run_histories.find(job.spec->owner->uid);
-  state.run_histories.set(job.spec->owner->uid,
-                          remember_run(known ? *known : RunHistory{}, static_cast<std::uint32_t>(ran)));
-}
 
 // With the last of its components a heterogeneous job may be forgotten.
 void note_forget(State& state, const Job& job) {
@@ -238,6 +230,7 @@ void bring_along(State& state, JobKey key, Time at) {
     job.requeue_held = leader->requeue_held;
     job.held_why = leader->held_why;
     job.launch_failed = leader->launch_failed;
+    job.trouble = leader->trouble;
   }
 }
 
@@ -358,6 +351,7 @@ void apply_one(State& state, const JobHoldChanged& e) {
       job.priority_fixed = false;
       if (e.hold != Hold::none) return;
       job.requeue_held = job.launch_failed = false;
+      if (job.trouble) job.trouble.edit().tries = 0;
       if (job.held_why == HeldWhy::too_often) job.requeues = 0;
       job.held_why = HeldWhy::asked;
     });
@@ -620,6 +614,8 @@ void apply_one(State& state, const NodeRegistered& e) {
 }
 void apply_one(State& state, const NodeLost& e) { lose_node(state, e); }
 void apply_one(State& state, const DevicesJudged& e) { judge_devices(state, e); }
+void apply_one(State& state, const NodeClockJudged& e) { judge_clock(state, e); }
+void apply_one(State& state, const ClockStepped& e) { step_clock(state, e); }
 void apply_one(State& state, const NodeStateChanged& e) { change_node(state, e); }
 void apply_one(State& state, const NodeModified& e) { modify_node(state, e); }
 void apply_one(State& state, const NodesPowered& e) { change_power(state, e); }

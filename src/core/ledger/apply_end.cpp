@@ -7,6 +7,7 @@
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/apply_steps.h"
+#include "core/ledger/failed_launches.h"
 
 namespace millrace {
 namespace {
@@ -16,10 +17,12 @@ struct NodeSaid {
   NodeIndex node;
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
+  const std::string& words;
 };
 
 Outcome outcome_of(const NodeSaid& e) {
-  if (e.end == AttemptEnd::supervisor_lost || e.end == AttemptEnd::node_lost) return Outcome::node_fail;
+  if (e.end == AttemptEnd::supervisor_lost || e.end == AttemptEnd::node_lost || is_fault_of_node(e.end))
+    return Outcome::node_fail;
   if (e.end == AttemptEnd::out_of_memory) return Outcome::out_of_memory;
   return e.end == AttemptEnd::exited && e.exit_code == 0 && e.exit_signal == 0 ? Outcome::completed : Outcome::failed;
 }
@@ -31,6 +34,8 @@ Reason end_reason_of(const NodeSaid& e) {
       return Reason::node_down;
     case AttemptEnd::prolog_failed:
     case AttemptEnd::launch_failed:
+    case AttemptEnd::node_unfit:
+    case AttemptEnd::not_begun:
       return Reason::launch_failure;
     case AttemptEnd::out_of_memory:
       return Reason::out_of_memory;
@@ -72,7 +77,7 @@ bool only_holds(const Job& job, NodeIndex node) {
 template <class Told>
 NodeSaid as_meant(const Job& job, const Told& e) {
   const bool lost = only_holds(job, e.node) && e.end == AttemptEnd::exited && job.state != JobState::completing;
-  return {e.node, lost ? AttemptEnd::supervisor_lost : e.end, e.exit_code, e.exit_signal};
+  return {e.node, lost ? AttemptEnd::supervisor_lost : e.end, e.exit_code, e.exit_signal, e.words};
 }
 
 // RequeueExit and RequeueExitHold: codes by which a script says that it wants to be run again.
@@ -90,6 +95,44 @@ void requeue_by_code(const State& state, Job& job, const NodeSaid& e) {
   count_requeue(state, job);
 }
 
+// What an end tells of the node: that it can launch jobs, or that it could not. Logs from before nodes said why have no
+// words, and their agents no name for their spools: what those logs lead to stays what it was.
+void note_launch(State& state, const Job& job, const NodeSaid& said, Time at) {
+  const Node& node = state.node(said.node);
+  if (node.spool_id.empty()) return;
+  if (is_failed_launch(said.end)) {
+    auto failed = with_failed_launch(node.failed_launches, job.spec->owner->uid, at);
+    if (failed != node.failed_launches) state.edit_node(said.node).failed_launches = std::move(failed);
+  } else if ((said.end == AttemptEnd::exited && job.state == JobState::running) ||
+             said.end == AttemptEnd::out_of_memory) {
+    state.edit_node(said.node).ran_well_at = at;
+    if (!node.failed_launches.empty()) state.edit_node(said.node).failed_launches.clear();
+  }
+}
+
+// Why it did not start, for whoever asks.
+void note_trouble(Job& job, const NodeSaid& said) {
+  const bool told =
+      !said.words.empty() && (said.end == AttemptEnd::launch_failed || said.end == AttemptEnd::prolog_failed);
+  if (told || is_fault_of_node(said.end)) {
+    const std::uint32_t tries = job.trouble ? job.trouble->tries : 0;
+    job.trouble = SharedValue(LaunchTrouble{said.words, said.node, tries + (is_fault_of_node(said.end) ? 1u : 0u)});
+  } else if (job.end_reason != Reason::launch_failure &&
+             (said.end == AttemptEnd::exited || said.end == AttemptEnd::out_of_memory)) {
+    job.trouble = {};
+  }
+}
+
+// Nothing of it ran: the script has not begun, so that it may begin elsewhere whatever was said about running it again.
+void start_elsewhere(Job& job, const NodeSaid& said) {
+  const bool has_script = job.spec->is_batch() && !job.spec->allocation_only;
+  job.outcome = Outcome::node_fail;
+  job.end_reason = Reason::launch_failure;
+  job.requeue_wanted = job.spec->requeue || (has_script && said.node == job.placement->shares.front().node);
+  if (!job.requeue_wanted || job.trouble->tries < launch_tries_max) return;
+  job.requeue_held = job.launch_failed = true;
+}
+
 // One node's report settles what the job comes to, unless something stronger was decided before.
 void weigh_end(const State& state, Job& job, const NodeSaid& e) {
   if (only_holds(job, e.node) && job.state == JobState::completing)
@@ -101,8 +144,11 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
   if (e.exit_signal != 0) job.exit_signal = e.exit_signal;
   if (outcome == Outcome::node_fail) job.failed_node = e.node;
   if (decided) return;
+  note_trouble(job, e);
   if (e.end == AttemptEnd::prolog_failed) {
     if (job.state != JobState::completing) fail_launch(state, job);
+  } else if (is_fault_of_node(e.end)) {
+    start_elsewhere(job, e);
   } else if (outcome == Outcome::node_fail) {
     job.outcome = outcome;
     job.end_reason = Reason::node_down;
@@ -185,6 +231,7 @@ void exit_attempt(State& state, const AttemptExited& e) {
   MR_ASSERT(!share->released && !share->exited);
   share->exited = true;
   const NodeSaid said = as_meant(job, e);
+  note_launch(state, job, said, e.at);
   if (job.is_component()) {
     if (job.state == JobState::running) lose_component(state, e.key, said, e.at);
     return;
@@ -261,6 +308,7 @@ void end_attempt(State& state, const AttemptEnded& e) {
   const bool news =
       !share->exited && !left;  // how it ended was told before the node tidied up, whatever became of the node since
   if (news && !job.is_component()) weigh_end(state, job, said);
+  if (!share->exited) note_launch(state, job, said, e.at);
   const bool on_batch_host = e.node == placement.shares.front().node;
   // A batch job has processes on its first node only, so the others are free when that one is, unless they have to tidy
   // up after it.

@@ -244,6 +244,7 @@ void take_words_of_agent(Node& node, const NodeRegistered& e) {
 
 void register_node(State& state, const NodeRegistered& e) {
   take_words_of_agent(state.edit_node(e.node), e);
+  if (!e.spool_id.empty()) state.edit_node(e.node).spool_id = e.spool_id;
   if (register_without_power(state, e)) {
     complete(state, e.node, *state.node(e.node).def);
     return drain_for(state.edit_node(e.node), e.problem, e.at);
@@ -294,6 +295,7 @@ void change_node(State& state, const NodeStateChanged& e) {
   const bool was_future = node.future;
   const Power power_before = node.power.state;
   const bool was_ready = node.is_ready();
+  node.drained_for_clock = false;  // from now on it is somebody else's matter
   switch (e.order) {
     case NodeOrder::drain:
       node.drain = true;
@@ -337,6 +339,7 @@ void change_node(State& state, const NodeStateChanged& e) {
       node.condition = NodeCondition::unknown;
       node.inventory = {};
       node.boot_id.clear();
+      node.spool_id.clear();
       break;
     case NodeOrder::reason_only:
       break;

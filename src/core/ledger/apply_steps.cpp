@@ -1,6 +1,8 @@
 // src/core/ledger/apply_steps.cpp - see apply_steps.h.
 #include "core/ledger/apply_steps.h"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
@@ -39,6 +41,7 @@ void end(State& state, const StepKey& key, const StepEnd& ended, StepTally& tall
   MR_ASSERT(step.is_running());
   MR_ASSERT(ended.outcome != Outcome::none);
   step.end = ended;
+  step.end.at = std::max(ended.at, step.start.at);  // the clock may have been set back since
   state.running_steps.erase(key);
   if (tally.ended == ended_steps_max)
     drop_oldest(state, key.job);

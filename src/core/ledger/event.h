@@ -131,7 +131,9 @@ enum class AttemptEnd : std::uint8_t {
   supervisor_lost,
   node_lost,
   out_of_memory,
-  prolog_failed = 64
+  prolog_failed = 64,
+  node_unfit = 96,  // nothing could be launched, for a reason that is the node's alone
+  not_begun         // nothing was launched, and nobody can say whose fault it is
 };
 
 // Nothing of this attempt is left on this node.
@@ -142,7 +144,8 @@ struct AttemptEnded {
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
   Time at;
-  StepUsage usage{};  // of what ran there in the attempt's own name: the script, or srun's tasks
+  StepUsage usage{};    // of what ran there in the attempt's own name: the script, or srun's tasks
+  std::string words{};  // why it could not be launched
 };
 
 // No process of this attempt is left on this node, which is not free before its epilog is done (AttemptEnded).
@@ -153,6 +156,7 @@ struct AttemptExited {
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
   Time at;
+  std::string words{};  // why it could not be launched
 };
 
 // Its steps have these ports for themselves on each of its nodes, until the attempt is over. All it has, not only what
@@ -218,6 +222,7 @@ struct NodeRegistered {
   Inventory inventory;
   std::string problem;  // words when what it has is less than what is configured: it is drained
   Time at;
+  std::string spool_id{};  // another one: nothing of the attempts that were there is left
 };
 
 struct NodeLost {
@@ -230,6 +235,19 @@ struct DevicesJudged {
   NodeIndex node;
   std::vector<DeviceTrouble> troubles;
   Time at;
+};
+
+// Its clock is not the controller's, or is again.
+struct NodeClockJudged {
+  NodeIndex node;
+  std::string words;  // by how much; empty: they agree
+  Time at;
+};
+
+// Somebody has set the controller's clock: what was to last so long from now on still does.
+struct ClockStepped {
+  Duration by;  // forward; backward when it is negative
+  Time at;      // by the clock as it is now
 };
 
 enum class NodeOrder : std::uint8_t {
@@ -441,7 +459,7 @@ using EventKinds =
                  TimeSliceTurned, AttemptExited, JobProgramEnded, NodeModified, DevicesJudged, StepsReported,
                  NodesPowered, NodeCreated, NodeDeleted, PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet,
                  TriggerSet, TriggerRemoved, AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode,
-                 JobPortsHeld, JobShrunk, RecordsPutAside>;
+                 JobPortsHeld, JobShrunk, RecordsPutAside, NodeClockJudged, ClockStepped>;
 
 // Copied, moved and dropped in one unit: what that means for fifty kinds took every unit that makes an event seconds to
 // compile.

@@ -32,6 +32,8 @@ void add_jobs(Sum& sum, const State& state) {
     if (job->used)
       add(mix_bits(static_cast<std::uint64_t>(job->used->user_us)) ^
           static_cast<std::uint64_t>(job->used->max_rss_bytes));
+    if (job->trouble)
+      add(name_bits(job->trouble->words) ^ std::uint64_t{job->trouble->node.value} << 8 ^ job->trouble->tries);
     if (job->program != JobProgram::none || job->launch_failed)
       add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
@@ -65,6 +67,10 @@ void add_nodes(Sum& sum, const State& state) {
       add(static_cast<std::uint64_t>(node->def->kind) << 1 | (node->configured ? 1 : 0));
     add(node->def->weight ^ name_bits(node->def->features));
     if (node->def->active_features) add(name_bits(*node->def->active_features));
+    if (!node->spool_id.empty()) add(name_bits(node->spool_id));
+    if (node->drained_for_clock) add(0xc10c);
+    for (const FailedLaunch& failed : node->failed_launches)
+      add(mix_bits(failed.user.value) ^ static_cast<std::uint64_t>(failed.at.value));
     if (node->resume_at.is_set()) add(static_cast<std::uint64_t>(node->resume_at.value));
     if (!node->instance_id.empty() || !node->instance_type.empty())
       add(name_bits(node->instance_id) ^ mix_bits(name_bits(node->instance_type)));

@@ -224,6 +224,14 @@ struct ArraySpec {
   bool operator==(const ArraySpec&) const = default;
 };
 
+// Why its last start failed.
+struct LaunchTrouble {
+  std::string words;
+  NodeIndex node;
+  std::uint32_t tries = 0;  // so many in a row failed for reasons of nodes
+  bool operator==(const LaunchTrouble&) const = default;
+};
+
 // A component of a heterogeneous job: several requests that wait, start and end together. Keys and numbers of the
 // components are consecutive; the first one leads: it has the script, and its place in the queue is that of the whole.
 struct HetRole {
@@ -241,6 +249,7 @@ struct Job {
   SharedValue<WaitHistory> waited;         // once it started; null: it did not wait
   SharedValue<HetRole> het;                // null: a job of its own
   SharedValue<Suspension> suspension;      // null: it never was
+  SharedValue<LaunchTrouble> trouble;      // null: its last start went well, or it never started
   SharedValue<StepUsage> used;  // by its own processes in its latest attempt, as far as nodes have told; null: nothing
   JobKey array;                 // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;  // a task split off; the rest stays one record

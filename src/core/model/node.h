@@ -79,6 +79,13 @@ struct DeviceTrouble {
   bool operator==(const DeviceTrouble&) const = default;
 };
 
+// Of a user whose job could not be launched there.
+struct FailedLaunch {
+  UserId user;
+  Time at;
+  bool operator==(const FailedLaunch&) const = default;
+};
+
 enum class NodeCondition : std::uint8_t { unknown, up, down };
 
 // A reboot that was ordered: when the jobs are gone, then it is told to, then it comes back with another boot.
@@ -100,6 +107,7 @@ struct Node {
   SharedValue<NodeDef> def;
   SharedValue<Inventory> inventory;  // null until it registered
   std::string boot_id;               // of the registration; processes of another boot are gone
+  std::string spool_id;              // likewise, of its spool; empty: it said none
   std::string reason;
   UserId reason_by;
   Time reason_at, last_busy;
@@ -116,6 +124,9 @@ struct Node {
   std::string comment, extra;
   std::string instance_id, instance_type;  // of a machine in a cloud
   Time resume_at;  // down or drained until then, and then put back to service; not set: until somebody does it
+  std::vector<FailedLaunch> failed_launches;  // in a row, one for each user (core/ledger/failed_launches)
+  Time ran_well_at;                           // when the last job that had been launched there ended
+  bool drained_for_clock = false;             // ... and until its clock is right, unless somebody else drained it too
   NodePower power;
   bool future = false;  // only foreseen: no job gets it, and it is not shown
   Cpus used_cpus;       // each counted once, however many jobs are on it

@@ -1,0 +1,52 @@
+// src/controller/clocks.cpp - the part of the controller that notices when its own clock is set, and that a node's is
+// wrong; see controller.h.
+#include "controller/controller.h"
+#include "controller/crontabs.h"
+#include "core/admission/report_node.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration step_least = seconds(2);  // less is how clocks are steered, a little each second
+constexpr Duration worth_saying = seconds(5);
+
+}  // namespace
+
+// Before anything is decided by the time: what was to last so long from now on still does.
+void Controller::see_clock() {
+  const Time now = loop_.now();
+  const Duration ahead = now - loop_.steady();
+  const Duration by = ahead - std::exchange(clock_ahead_, ahead);
+  if (by < step_least && by > Duration{-step_least.value}) return;
+  complain("the clock was set by " + std::to_string(by.value / 1'000'000) +
+           " s; jobs keep the time they have run and the time that is left to them");
+  commit_.happen({ClockStepped{by, now}});
+  std::map<NodeIndex, Time> runs;
+  for (const auto& [index, due] : power_runs_) runs.emplace(index, due + by);
+  power_runs_ = std::move(runs);
+  // Those of crontabs wait for a time of the clock, which may come earlier now.
+  if (by < Duration{0})
+    for (Event& event : decide_cron_times(commit_.decided(), now)) commit_.happen({std::move(event)});
+  for (const auto& [key, nothing] : commit_.decided().active) due_signals_.look_at(commit_.decided(), key);
+  arm_signals();
+  arm_deadline();
+  planning_.wanted();
+}
+
+// One that is ahead cannot be mistaken. One that seems to be behind may only have been heard late: it is asked twice.
+void Controller::see_clock_of(NodeIndex index, Time its_clock) {
+  if (!its_clock.is_set()) return;
+  NodeLink& link = links_[index];
+  const Duration ahead = its_clock - loop_.now();
+  const bool late = ahead < Duration{-worth_saying.value};
+  if (late && !std::exchange(link.seemed_late, true)) return;
+  link.seemed_late = late;
+  auto events = decide_clock(commit_.decided(), index, ahead, loop_.now());
+  if (events.empty()) return;
+  const auto& judged = std::get<NodeClockJudged>(events.front());
+  complain("node " + commit_.decided().node(index).def->name + ": " +
+           (judged.words.empty() ? "its clock is right again" : judged.words));
+  commit_.happen(std::move(events));
+}
+
+}  // namespace millrace
