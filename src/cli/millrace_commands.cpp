@@ -44,7 +44,7 @@ int run_check(Command& command) {
          std::to_string(c.without_effect.size()) + " without effect; cluster " + c.cluster_name + ", " +
          std::to_string(c.nodes.size()) + " nodes, " + std::to_string(c.partitions.size()) + " partitions\n";
   print(out);
-  return report.errors.empty() ? 0 : 1;
+  return report.errors.empty() && c.unknown.empty() ? 0 : 1;
 }
 
 int run_man(Command& command) {

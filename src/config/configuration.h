@@ -110,16 +110,11 @@ struct TokenSettings {
 struct SchedulerParameters {
   std::uint64_t script_size_max = 4u << 20;  // max_script_size
   Duration requeue_delay = seconds(120);
-  std::uint32_t default_queue_depth = 100;
   std::uint32_t backfill_jobs_max =
       100;  // bf_max_job_test: jobs that get a planned start; all others are still tried for a start now
   Duration backfill_interval = seconds(30);  // bf_interval
-  Duration backfill_window = minutes(1440);  // bf_window
-  Duration backfill_resolution = seconds(60);
-  Schedule schedule{};             // millrace_policy
-  bool predict_run_times = false;  // millrace_predict, or a policy that needs it
-  bool backfill_continue = false;
-  bool defer = false;
+  Schedule schedule{};                       // millrace_policy
+  bool predict_run_times = false;            // millrace_predict, or a policy that needs it
 };
 
 enum class ConsumableUnit : std::uint8_t { cpu, core, socket, whole_node };

@@ -238,7 +238,7 @@ constexpr PartitionKeyRow partition_rows[] = {
        p.partition.grace_seconds = static_cast<std::uint32_t>(plain ? *plain : span->seconds);
        return {};
      }},
-    {"PreemptMode", true, [](P& p, Text v) -> Result<void> { MR_TRY(const setter::PreemptWords words, setter::read_preempt_mode(v)); p.partition.preempt_mode = words.mode; return {}; }},
+    {"PreemptMode", true, [](P& p, Text v) -> Result<void> { MR_TRY(const setter::PreemptWords words, setter::read_preempt_mode(v)); p.partition.preempt_mode = words.priority ? PreemptMode::off : words.mode; return {}; }},
     {"MaxCPUsPerSocket", false, nullptr}, {"Alternate", false, nullptr}, {"CpuBind", false, nullptr},
     {"DefCpuPerGPU", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.default_cpus_per_gpu, count(v, 1)); return {}; }},
     {"DefMemPerGPU", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.default_memory_per_gpu, size(v)); return {}; }},
@@ -415,10 +415,10 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
     if (row == std::end(partition_rows))
       remark(line, pair.key, out_.unknown, "unknown key of PartitionName");
     else {
-      // Read all the same where we can: a wrong value is wrong today, and `scontrol show` may print it.
       if (row->set != nullptr)
         MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
-      if (!row->built && !row->asks_nothing(pair.value)) remark(line, pair.key, out_.not_built, "not built yet");
+      if ((!row->built && !row->asks_nothing(pair.value)) || setter::has_later_mode(pair))
+        remark(line, pair.key, out_.not_built, "not built yet");
     }
   }
   if (name == "DEFAULT") {

@@ -2,6 +2,7 @@
 // key_setters.h).
 #include "base/text.h"
 #include "config/key_setters.h"
+#include "config/key_words.h"
 
 namespace millrace::setter {
 
@@ -43,9 +44,7 @@ Result<void> task_plugin_param(Configuration& c, std::string_view value) {
     else if (word.starts_with("autobind=") && (word.ends_with("=none") || word.ends_with("=cores") ||
                                                word.ends_with("=sockets") || word.ends_with("=threads"))) {
       if (type.empty()) type = word.substr(9);
-    } else if (word == "slurmdoffspec" || word == "oomkillstep" || word == "slurmdspecoverride") {
-      return fail(Errc::refused, "'" + word + "' is not built yet");
-    } else {
+    } else if (effect_of_word(*find_key_words("TaskPluginParam"), word) != WordEffect::not_built) {
       return fail(Errc::invalid, "'" + word + "' is not none, cores, sockets, threads, verbose or autobind=TYPE");
     }
   }
@@ -57,11 +56,12 @@ Result<void> namespace_type(Configuration& c, std::string_view value) {
   const std::string word = lower(value);
   if (word == "job_container/tmpfs" || word == "namespace/tmpfs")
     c.isolation.private_folders = true;
+  else if (word == "namespace/linux" || word == "job_container/cncu")
+    c.not_built.push_back({"NamespaceType=" + word, "", 0, "not built yet"});
   else if (word == "job_container/none" || word == "none" || word == "namespace/none")
     c.isolation.private_folders = false;
   else
-    return fail(Errc::invalid, "'" + std::string{value} + "' is not job_container/tmpfs or namespace/tmpfs" +
-                                   (word == "namespace/linux" ? " (namespace/linux is not built yet)" : ""));
+    return fail(Errc::invalid, "'" + std::string{value} + "' is not job_container/tmpfs or namespace/tmpfs");
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index_set.h"
+#include "config/key_words.h"
 #include "core/model/gres_text.h"
 #include "core/model/mpi_type.h"
 #include "core/model/schedule.h"
@@ -41,11 +42,6 @@ constexpr SchedulerRow scheduler_rows[] = {
        s.requeue_delay = seconds(n);
        return {};
      }},
-    {"default_queue_depth",
-     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
-       s.default_queue_depth = static_cast<std::uint32_t>(n);
-       return {};
-     }},
     {"bf_max_job_test",
      [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
        s.backfill_jobs_max = static_cast<std::uint32_t>(n);
@@ -54,16 +50,6 @@ constexpr SchedulerRow scheduler_rows[] = {
     {"bf_interval",
      [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
        s.backfill_interval = seconds(n);
-       return {};
-     }},
-    {"bf_window",
-     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
-       s.backfill_window = minutes(n);
-       return {};
-     }},
-    {"bf_resolution",
-     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
-       s.backfill_resolution = seconds(n);
        return {};
      }},
 };
@@ -140,12 +126,8 @@ Result<void> default_memory_per_gpu(Configuration& c, std::string_view value) {
 }
 
 Result<void> dependency_parameters(Configuration& c, std::string_view value) {
-  for (const std::string_view word : split(value, ',')) {
-    if (equals_ignoring_case(trim(word), "kill_invalid_depend"))
-      c.kill_invalid_dependency = true;
-    else
-      c.not_built.push_back({"DependencyParameters", {}, 0, std::string{trim(word)} + " is not built yet"});
-  }
+  for (const std::string_view word : split(value, ','))
+    if (equals_ignoring_case(trim(word), "kill_invalid_depend")) c.kill_invalid_dependency = true;
   return {};
 }
 
@@ -178,7 +160,7 @@ Result<void> enforce_part_limits(Configuration&, std::string_view value) {
 bool is_munge_socket(std::string_view path) { return path.find("/munge") != std::string_view::npos; }
 
 Result<void> auth_type(Configuration& c, std::string_view value) {
-  if (!value.starts_with("auth/"))
+  if (effect_of_word(*find_key_words("AuthType"), value) == WordEffect::unknown)
     return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, auth/munge or auth/slurm would be right");
   c.munge = equals_ignoring_case(value, "auth/munge");
   return {};
@@ -206,9 +188,10 @@ Result<PreemptWords> read_preempt_mode(std::string_view value) {
       out.gang = true;
       continue;
     }
-    if (word == "within" || word == "priority")
-      return fail(Errc::invalid, "'" + std::string{value} +
-                                     "' is not built yet in Millrace; OFF, CANCEL, REQUEUE, SUSPEND and GANG are");
+    if (word == "within" || word == "priority") {
+      (word == "within" ? out.within : out.priority) = true;
+      continue;
+    }
     constexpr std::pair<std::string_view, PreemptMode> words[] = {{"off", PreemptMode::off},
                                                                   {"cancel", PreemptMode::cancel},
                                                                   {"requeue", PreemptMode::requeue},
@@ -228,8 +211,19 @@ Result<PreemptWords> read_preempt_mode(std::string_view value) {
   return out;
 }
 
+bool has_later_mode(const ConfPair& pair) {
+  const auto words = equals_ignoring_case(pair.key, "PreemptMode") ? read_preempt_mode(pair.value) : PreemptWords{};
+  return words && (words->within || words->priority);
+}
+
 Result<void> preempt_mode(Configuration& c, std::string_view value) {
-  MR_TRY(const PreemptWords words, read_preempt_mode(value));
+  MR_TRY(PreemptWords words, read_preempt_mode(value));
+  if (words.within)
+    c.not_built.push_back({"PreemptMode=WITHIN", {}, 0, "not built yet: jobs of one QOS do not preempt each other"});
+  if (words.priority) {  // without it more jobs would be preempted than the site wants
+    c.not_built.push_back({"PreemptMode=PRIORITY", {}, 0, "not built yet: no job is preempted"});
+    words.mode = PreemptMode::off;
+  }
   c.preempt_mode = words.mode;
   c.gang = words.gang;
   if (words.mode == PreemptMode::suspend && !words.gang)
@@ -263,14 +257,6 @@ Result<PortRange> parse_port_range(std::string_view value) {
 
 Result<void> srun_port_range(Configuration&, std::string_view value) {
   MR_TRY_VOID(parse_port_range(value));
-  return {};
-}
-
-// Read by salloc; here only what is not built is named.
-Result<void> launch_parameters(Configuration& c, std::string_view value) {
-  for (const std::string_view word : split(value, ','))
-    if (!trim(word).empty() && !equals_ignoring_case(trim(word), "use_interactive_step"))
-      c.not_built.push_back({"LaunchParameters=" + std::string{trim(word)}, {}, 0, "not built yet"});
   return {};
 }
 
@@ -341,13 +327,9 @@ Result<void> mpi_params(Configuration& c, std::string_view value) {
 }
 
 Result<void> other_authentication(Configuration& c, std::string_view value) {
-  for (const std::string_view part : split(value, ',')) {
-    const std::string_view word = trim(part);
-    if (equals_ignoring_case(word, "auth/jwt") || equals_ignoring_case(word, "jwt"))
+  for (const std::string_view part : split(value, ','))
+    if (equals_ignoring_case(trim(part), "auth/jwt") || equals_ignoring_case(trim(part), "jwt"))
       c.tokens.enabled = true;
-    else if (!word.empty())
-      c.not_built.push_back({"AuthAltTypes", {}, 0, std::string{word} + " is not built yet"});
-  }
   return {};
 }
 
@@ -364,8 +346,6 @@ Result<void> token_parameters(Configuration& c, std::string_view value) {
       const auto count = parse_integer(rest);
       if (!count || *count < 1 || *count >= UINT32_MAX) return wrong(word, "max_token_lifespan=SECONDS");
       c.tokens.longest_seconds = static_cast<std::uint32_t>(*count);
-    } else if (!word.empty()) {
-      c.not_built.push_back({"AuthAltParameters", {}, 0, std::string{key} + " is not built yet"});
     }
   }
   return {};
@@ -379,9 +359,7 @@ Result<void> reconfig_flags(Configuration& c, std::string_view value) {
       c.keep_partitions = KeepPartitions::all;
     else if (equals_ignoring_case(word, "KeepPartState"))
       c.keep_partitions = c.keep_partitions == KeepPartitions::all ? KeepPartitions::all : KeepPartitions::states;
-    else if (equals_ignoring_case(word, "KeepPowerSaveSettings"))
-      c.not_built.push_back({"ReconfigFlags", {}, 0, "KeepPowerSaveSettings is not built yet"});
-    else
+    else if (effect_of_word(*find_key_words("ReconfigFlags"), word) == WordEffect::unknown)
       return wrong(word, "KeepPartInfo or KeepPartState");
   }
   return {};
@@ -406,11 +384,10 @@ Result<void> scheduler_type(Configuration& c, std::string_view value) {
 }
 
 Result<void> scheduler_parameters(Configuration& c, std::string_view value) {
-  for (const std::string_view word : split(value, ',')) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part);
     const std::size_t equals = word.find('=');
-    const std::string_view name = word.substr(0, equals);
-    if (name == "bf_continue") c.scheduler.backfill_continue = true;
-    if (name == "defer") c.scheduler.defer = true;
+    const std::string name = lower(trim(word.substr(0, equals)));
     if (name == "nohold_on_prolog_fail") c.node_life.hold_on_prolog_failure = false;
     if (name == "millrace_predict") c.scheduler.predict_run_times = true;
     if (name == "millrace_policy") {
@@ -424,9 +401,10 @@ Result<void> scheduler_parameters(Configuration& c, std::string_view value) {
     }
     for (const SchedulerRow& row : scheduler_rows) {
       if (row.name != name) continue;
-      const auto number = equals == std::string_view::npos ? std::nullopt : parse_integer(word.substr(equals + 1));
+      const auto number =
+          equals == std::string_view::npos ? std::nullopt : parse_integer(trim(word.substr(equals + 1)));
       if (!number || *number < 0 || *number > INT32_MAX)
-        return fail(Errc::invalid, "'" + std::string{word} + "' needs a number, as in " + std::string{name} + "=100");
+        return fail(Errc::invalid, "'" + std::string{word} + "' needs a number, as in " + name + "=100");
       MR_TRY_VOID(row.set(c.scheduler, *number));
     }
   }
@@ -462,8 +440,6 @@ Result<void> select_type_parameters(Configuration& c, std::string_view value) {
       {"cr_core", ConsumableUnit::core, false},     {"cr_core_memory", ConsumableUnit::core, true},
       {"cr_socket", ConsumableUnit::socket, false}, {"cr_socket_memory", ConsumableUnit::socket, true},
   };
-  constexpr std::string_view done_anyway[] = {"cr_pack_nodes", "none"};
-  constexpr std::string_view later[] = {"cr_core_default_dist_block", "ll_shared_gres", "multiple_sharing_gres_pj"};
   struct Flag {
     std::string_view name;
     bool Configuration::* field;
@@ -474,25 +450,16 @@ Result<void> select_type_parameters(Configuration& c, std::string_view value) {
   for (const Flag& flag : flags) c.*flag.field = false;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
-    bool known = name == "cr_memory";
-    if (known) c.memory_is_consumable = true;
+    if (name == "cr_memory") c.memory_is_consumable = true;
     for (const Row& row : rows) {
       if (row.name != name) continue;
-      known = true;
       if (c.consumable != ConsumableUnit::whole_node) c.consumable = row.unit;
       c.memory_is_consumable = row.memory;
     }
-    for (const Flag& flag : flags) {
-      if (flag.name != name) continue;
-      known = true;
-      c.*flag.field = true;
-    }
-    known = known || std::ranges::find(done_anyway, name) != std::end(done_anyway);
-    if (std::ranges::find(later, name) != std::end(later)) {
-      known = true;
-      c.not_built.push_back({"SelectTypeParameters=" + std::string{trim(word)}, {}, 0, "not built yet"});
-    }
-    if (!known) return wrong(word, "CR_CPU, CR_CPU_Memory, CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory");
+    for (const Flag& flag : flags)
+      if (flag.name == name) c.*flag.field = true;
+    if (!name.empty() && effect_of_word(*find_key_words("SelectTypeParameters"), name) == WordEffect::unknown)
+      return wrong(word, "CR_CPU, CR_CPU_Memory, CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory");
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "config/conf_lines.h"
 #include "config/configuration.h"
 
 namespace millrace::setter {
@@ -42,7 +43,6 @@ struct PortRange {
 };
 Result<PortRange> parse_port_range(std::string_view value);
 Result<void> srun_port_range(Configuration& c, std::string_view value);  // read by srun; here it is only checked
-Result<void> launch_parameters(Configuration& c, std::string_view value);
 Result<void> scron_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
 Result<void> mpi_params(Configuration& c, std::string_view value);
@@ -111,9 +111,11 @@ Result<void> preempt_mode(Configuration& c, std::string_view value);
 struct PreemptWords {
   PreemptMode mode = PreemptMode::off;
   bool gang = false;
+  bool within = false, priority = false;  // WITHIN and PRIORITY, which are not built
 };
 Result<PreemptWords> read_preempt_mode(std::string_view value);
-bool is_yes(std::string_view value);  // yes, true, 1
+bool has_later_mode(const ConfPair& pair);  // PreemptMode of a partition with one of these
+bool is_yes(std::string_view value);        // yes, true, 1
 
 template <auto field>
 Result<void> flag(Configuration& c, std::string_view value) {

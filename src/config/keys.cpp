@@ -101,7 +101,7 @@ constexpr ConfigKey rows[] = {
     {"JobSubmitPlugins", text, "", works, show, "what is done to submissions: require_timelimit refuses jobs without a limit, all_partitions lets a job that names no partition start in any", setter::job_submit_plugins},
     {"KillOnBadExit", switch01, "0", works, show, "a step ends when one of its tasks fails", setter::flag<&C::kill_on_bad_exit>},
     {"KillWait", seconds, "30", works, show, "time between TERM and KILL", setter::in_seconds<&C::kill_wait>},
-    {"LaunchParameters", text, "", works, show, "use_interactive_step: salloc without a command starts a shell on the first node; others are named as not built", setter::launch_parameters},
+    {"LaunchParameters", text, "", works, show, "use_interactive_step: salloc without a command starts a shell on the first node; others are named as not built", nullptr},
     {"LicenseParameters", text, "", not_built, show, "options of licenses", nullptr},
     {"Licenses", text, "", works, show, "licenses of the cluster: name:count, with commas", setter::licences},
     {"LogTimeFormat", text, "iso8601_ms", works, show, "form of times in logs: iso8601, iso8601_ms, rfc5424, rfc5424_ms, rfc3339, clock, short, thread_id", setter::log_time_format},

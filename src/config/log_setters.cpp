@@ -1,5 +1,6 @@
 // src/config/log_setters.cpp - keys about the logs of the daemons.
 #include "config/key_setters.h"
+#include "config/key_words.h"
 
 namespace millrace::setter {
 namespace {
@@ -34,7 +35,15 @@ Result<void> agent_syslog(Configuration& c, std::string_view value) {
 }
 
 Result<void> debug_flag_list(Configuration& c, std::string_view value) {
-  MR_TRY(c.log.flags, parse_debug_flags(value));
+  auto flags = parse_debug_flags(value);
+  if (!flags) {
+    std::string known;
+    for (const DebugFlagRow& row : debug_flags()) known += std::string{row.name} + " ";
+    for (const std::string_view word : split(value, ','))
+      if (!trim(word).empty() && !parse_debug_flags(word))
+        return fail(Errc::invalid, flags.error().story + did_you_mean(trim(word), known));
+  }
+  MR_TRY(c.log.flags, std::move(flags));
   return {};
 }
 

@@ -192,21 +192,14 @@ Result<void> controller_parameters(Configuration& c, std::string_view value) {
   c.user_triggers = false;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
-    if (name == "allow_user_triggers") {
-      c.user_triggers = true;
-      continue;
-    }
-    if (name.empty() || name == "cloud_dns" || name == "cloud_reg_addrs") continue;
-    if (name.starts_with("millrace_keep_ended_rows")) {
+    if (name == "allow_user_triggers") c.user_triggers = true;
+    const std::string_view key = std::string_view{name}.substr(0, name.find('='));
+    if (key == "millrace_keep_ended_rows") {
       MR_TRY(c.keep_ended_rows, whole_number(name));
-      continue;
-    }
-    if (name.starts_with("millrace_keep_ended")) {
+    } else if (key == "millrace_keep_ended") {
       MR_TRY(const std::uint32_t kept, whole_number(name));
       c.keep_ended = seconds(kept);
-      continue;
     }
-    c.not_built.push_back({"SlurmctldParameters=" + std::string{trim(word)}, "", 0, "not built yet"});
   }
   return {};
 }

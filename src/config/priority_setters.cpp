@@ -20,6 +20,7 @@ constexpr Word flag_words[] = {
     {"NO_FAIR_TREE", priority_no_fair_tree},
     {"INCR_ONLY", priority_incr_only},
     {"MAX_TRES", priority_max_tres},
+    {"MAX_TRES_GRES", 0},
     {"SMALL_RELATIVE_TO_TIME", priority_small_relative_to_time},
     {"NO_NORMAL_ALL",
      priority_no_normal_assoc | priority_no_normal_part | priority_no_normal_qos | priority_no_normal_tres},
@@ -28,7 +29,6 @@ constexpr Word flag_words[] = {
     {"NO_NORMAL_QOS", priority_no_normal_qos},
     {"NO_NORMAL_TRES", priority_no_normal_tres},
 };
-constexpr std::uint32_t flags_not_built = priority_depth_oblivious | priority_incr_only | priority_calculate_running;
 
 constexpr Word enforce_words[] = {
     {"associations", enforce_associations},
@@ -68,8 +68,6 @@ Result<void> priority_flags(Configuration& c, std::string_view value) {
           "'" + std::string{word} +
               "' is not a flag; NO_FAIR_TREE, MAX_TRES, ACCRUE_ALWAYS, SMALL_RELATIVE_TO_TIME and NO_NORMAL_* are");
     c.priority.flags |= flag->value;
-    if ((flag->value & flags_not_built) != 0)
-      c.not_built.push_back({"PriorityFlags", {}, 0, std::string{flag->name} + " is not built yet"});
   }
   return {};
 }

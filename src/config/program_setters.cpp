@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "config/key_words.h"
+
 namespace millrace::setter {
 namespace {
 
@@ -50,7 +52,6 @@ Result<void> prolog_epilog_limit(Configuration& c, std::string_view value) {
 
 // A prolog runs on each node as soon as the job has it, which is what Alloc asks for.
 Result<void> prolog_flags(Configuration& c, std::string_view value) {
-  constexpr std::string_view later[] = {"contain", "deferbatch", "nohold", "serial", "runinjob", "reportstepstart"};
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
     if (name.empty() || name == "none" || name == "alloc" || name == "x11")
@@ -59,10 +60,9 @@ Result<void> prolog_flags(Configuration& c, std::string_view value) {
       c.node_life.requeue_on_prolog_failure = true;
       continue;
     }
-    if (std::ranges::find(later, name) == std::end(later))
+    if (effect_of_word(*find_key_words("PrologFlags"), name) == WordEffect::unknown)
       return fail(Errc::invalid,
                   "'" + std::string{word} + "' is not known; Alloc, X11 and ForceRequeueOnFail would be right");
-    c.not_built.push_back({"PrologFlags=" + std::string{trim(word)}, "", 0, "not built yet"});
   }
   return {};
 }
@@ -119,11 +119,7 @@ Result<void> store_flags(Configuration& c, std::string_view value) {
   c.store_flags = 0;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
-    if (name.empty() || name == "none") continue;
-    if (name == "no_stdio") {
-      c.not_built.push_back({"AccountingStoreFlags=no_stdio", "", 0, "names of output files are always kept"});
-      continue;
-    }
+    if (name.empty() || name == "none" || name == "no_stdio") continue;  // names of output files are always kept
     const auto it = std::ranges::find(known, name, [](const auto& row) { return row.first; });
     if (it == std::end(known))
       return fail(Errc::invalid, "'" + std::string{word} +
@@ -176,12 +172,8 @@ Result<void> resume_timeout(Configuration& c, std::string_view value) {
 }
 
 Result<void> agent_parameters(Configuration& c, std::string_view value) {
-  for (const std::string_view word : split(value, ',')) {
-    if (equals_ignoring_case(trim(word), "config_overrides"))
-      c.node_life.config_overrides = true;
-    else if (!trim(word).empty())
-      c.not_built.push_back({"SlurmdParameters=" + std::string{trim(word)}, "", 0, "not built yet"});
-  }
+  for (const std::string_view word : split(value, ','))
+    if (equals_ignoring_case(trim(word), "config_overrides")) c.node_life.config_overrides = true;
   return {};
 }
 

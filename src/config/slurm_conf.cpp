@@ -11,6 +11,7 @@
 #include "config/entity_lines.h"
 #include "config/gres_conf.h"
 #include "config/job_container_conf.h"
+#include "config/key_words.h"
 #include "config/keys.h"
 #include "config/topology_conf.h"
 
@@ -26,9 +27,12 @@ bool asks_nothing(std::string_view value) {
 void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, std::vector<std::string>& errors) {
   const ConfigKey* key = find_config_key(pair.key);
   if (key == nullptr) {
-    out.unknown.push_back({pair.key, line.file, line.line, "unknown key"});
+    std::string known;
+    for (const ConfigKey& each : config_keys()) known += std::string{each.name} + " ";
+    out.unknown.push_back({pair.key, line.file, line.line, "unknown key" + did_you_mean(pair.key, known)});
     return;
   }
+  const KeyWords* words = find_key_words(key->name);
   Result<void> done = check_kind(*key, pair.value);
   const std::size_t notes = out.not_built.size();
   if (done && key->set != nullptr) done = key->set(out, pair.value);
@@ -36,7 +40,7 @@ void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, st
     out.not_built[i].file = line.file, out.not_built[i].line = line.line;
   if (!done) {
     errors.push_back(line.file + ":" + std::to_string(line.line) + ": " + std::string{key->name} + ": " +
-                     done.error().story);
+                     done.error().story + (words ? did_you_mean_in(*words, pair.value) : std::string{}));
     return;
   }
   const bool differs = !equals_ignoring_case(pair.value, key->fallback);
@@ -45,6 +49,9 @@ void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, st
     out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
   if (key->effect == KeyEffect::no_effect && differs)
     out.without_effect.push_back({pair.key, line.file, line.line, "has no effect here"});
+  if (words)
+    note_words(*words, pair.value, key->effect == KeyEffect::not_built || key->effect == KeyEffect::no_effect,
+               line.file, line.line, out);
   out.given[lower(key->name)] = pair.value;
 }
 

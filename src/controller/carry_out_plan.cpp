@@ -58,6 +58,7 @@ void Controller::plan_finished(const Plan& plan) {
   PlanReport report;
   for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
   report.made_at = plan.made_at;
+  report.largest_nodes = plan.largest_nodes;
   report.looked_at_before = plan.next_key;
   wait_log_.note(plan, commit_.decided());
   for (const Proposal& p : plan.placements) {

@@ -32,7 +32,7 @@ class Commands final {
   void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
   void submit(const wire::SubmitJob& ask);
   void try_submission(std::vector<Event> events, wire::Reply out);
-  void each_live_job(const std::function<void(const Job&)>& look) const;
+  void each_live_job(const std::string& name, const std::function<void(const Job&)>& look) const;
   void cancel(const wire::CancelJobs& ask);
   void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names);
   void change_jobs(std::vector<JobName> names, Decide decide);

@@ -143,19 +143,28 @@ void Commands::go_on(Controller& controller, const std::shared_ptr<ChangeRun>& r
 }
 
 // Those the asker may change, and perhaps others, in the order of their submission. Of somebody who has rights over no
-// others only his own are looked at.
-void Commands::each_live_job(const std::function<void(const Job&)>& look) const {
+// others only his own are looked at; with a name only those of that name, as the index of names finds them.
+void Commands::each_live_job(const std::string& name, const std::function<void(const Job&)>& look) const {
   const State& state = c_.commit_.decided();
-  if (actor_.is_admin || actor_.is_operator || !actor_.accounts.empty()) {
+  const bool of_others = actor_.is_admin || actor_.is_operator || !actor_.accounts.empty();
+  if (of_others && name.empty()) {
     for (const auto& [key, job] : state.jobs) look(*job);
     return;
   }
-  std::vector<JobKey> own;
-  for (auto it = state.live_names.lower_bound({actor_.uid, 0, JobKey{0}});
-       it != state.live_names.end() && (*it).first.uid == actor_.uid; ++it)
-    own.push_back((*it).first.key);
-  std::ranges::sort(own);
-  for (const JobKey key : own) look(state.job(key));
+  std::vector<JobKey> found;
+  const std::uint64_t bits = name.empty() ? 0 : name_bits(name);
+  const auto find = [&](UserId uid) {
+    for (auto it = state.live_names.lower_bound({uid, bits, JobKey{0}});
+         it != state.live_names.end() && (*it).first.uid == uid && (name.empty() || (*it).first.name_bits == bits);
+         ++it)
+      found.push_back((*it).first.key);
+  };
+  if (!of_others)
+    find(actor_.uid);
+  else
+    for (const auto& [uid, owner] : state.owners) find(uid);
+  std::ranges::sort(found);
+  for (const JobKey key : found) look(state.job(key));
 }
 
 // A job of scrontab.
@@ -179,7 +188,7 @@ void Commands::cancel(const wire::CancelJobs& ask) {
     };
     std::vector<JobName> chosen;
     if (names.empty()) {
-      each_live_job([&](const Job& job) {
+      each_live_job(ask.name(), [&](const Job& job) {
         if (!matches(job)) return;
         if (job.is_component()) {
           // With its leader, or alone where it may go alone.
@@ -265,7 +274,7 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
 void Commands::hold(const wire::HoldJobs& ask) {
   std::vector<JobName> names = names_of(ask.jobs());
   if (!ask.name().empty())
-    each_live_job([&](const Job& job) {
+    each_live_job(ask.name(), [&](const Job& job) {
       if (job.spec->name == ask.name() && job.state == JobState::pending && !job.is_component() &&
           may_change(job, actor_))
         names.push_back({job.id, {}});

@@ -341,7 +341,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
     out.set_nodes(lost == 0 ? hostlist_of(state, job.placement->shares) : hostlist_of(state, left_of(*job.placement)));
     out.set_node_count(static_cast<std::uint32_t>(job.placement->shares.size() - static_cast<std::size_t>(lost)));
   } else {
-    out.set_node_count(spec.min_nodes);
+    out.set_node_count(planned_node_count(snapshot, job));
   }
   Time start = job.started_at, end = job.ended_at;
   if (job.state == JobState::pending) {

@@ -23,8 +23,9 @@ struct Observed {
 
 struct PlanReport {
   std::map<JobKey, Finding> findings;
-  Time made_at;             // not set: no pass has looked at the queue yet
-  JobKey looked_at_before;  // jobs from this key on were submitted after the pass
+  Time made_at;                     // not set: no pass has looked at the queue yet
+  JobKey looked_at_before;          // jobs from this key on were submitted after the pass
+  std::vector<Cpus> largest_nodes;  // by partition: CPUs of the largest node
 };
 
 struct ReadView {
@@ -33,6 +34,9 @@ struct ReadView {
   SharedValue<PlanReport> plan;
   Time now;
 };
+
+// Of a waiting job: as many as it is planned for, or will need at the least.
+std::uint32_t planned_node_count(const ReadView& snapshot, const Job& job);
 
 // `kept`: the job is that of this record, and no longer among the others.
 void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out,

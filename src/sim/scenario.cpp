@@ -25,13 +25,12 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/fingerprint.h"
 #include "core/ledger/invariants.h"
-#include "core/ledger/limits.h"
-#include "core/ledger/obstacle.h"
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
 #include "sim/scenario_cluster.h"
+#include "sim/scenario_explain.h"
 #include "sim/scenario_job.h"
 #include "sim/scenario_power.h"
 #include "sim/scenario_programs.h"
@@ -103,6 +102,7 @@ class Scenario {
   Topology topology_;
   State state_;
   std::int64_t now_ = 0;
+  std::uint32_t depth_ = 500;
   std::map<std::string, JobId> names_;
   ScenarioUsers users_;
   std::map<JobKey, std::string> shown_;
@@ -140,7 +140,7 @@ Result<void> Scenario::read_line(int number, const Words& words) {
   };
   MR_TRY(const bool about_priority, read_priority_line(words, policy_, partitions_));
   if (about_priority) return {};
-  MR_TRY(const bool about_cluster, read_cluster_line(words, {nodes_, partitions_, policy_, topology_, power_}));
+  MR_TRY(const bool about_cluster, read_cluster_line(words, {nodes_, partitions_, policy_, topology_, power_, depth_}));
   if (about_cluster) return {};
   if (words[0] == "sacctmgr") {
     lines_.push_back({number, 0, words});
@@ -579,7 +579,7 @@ void Scenario::plan_until_quiet() {
       happen({event});
       note_nodes_of(std::get<ReservationSet>(event).reservation);
     }
-    Pass pass(state_, planner_settings(policy_, 500), at_second(now_), &*memo_);
+    Pass pass(state_, planner_settings(policy_, depth_), at_second(now_), &*memo_);
     while (!pass.advance(7)) {
     }
     Plan plan = pass.take();
@@ -634,15 +634,11 @@ void Scenario::check_reasons() {
     const Job* about = find_named(line.words[1]);
     if (std::string said = account_answer(state_, line.words, about, at_second(now_)); !said.empty())
       note(std::move(said));
-    if (line.at != now_ || line.words[0] != "reason" || line.words.size() < 3) continue;
-    const Job* job = find_named(line.words[1]);
-    if (!job) continue;
-    Reason reason = standing_obstacle(state_, *job, at_second(now_));
-    const auto limit = whole_start_hit(state_, *job, at_second(now_));
-    if (reason == Reason::none) reason = limit ? reason_of(*limit) : Reason::priority;
-    for (const Finding& finding : findings_)
-      if (finding.key == job->key) reason = finding.reason;
-    note("reason " + line.words[1] + " " + slurm_word(reason));
+    const PlannerSettings settings = planner_settings(policy_, depth_);
+    if (std::string said = explain_answer(state_, settings, line.words, about, at_second(now_)); !said.empty())
+      note(std::move(said));
+    if (line.words[0] != "reason" || !about) continue;
+    note("reason " + line.words[1] + " " + slurm_word(squeue_reason(state_, *about, findings_, at_second(now_))));
   }
 }
 

@@ -91,6 +91,13 @@ Result<void> read_partition(const Words& words, std::vector<PartitionDef>& parti
   return {};
 }
 
+std::uint32_t* count_named(const std::string& name, Policy& policy) {
+  return name == "max_nodes"       ? &policy.max_nodes
+         : name == "max_requeues"  ? &policy.max_requeues
+         : name == "requeue_delay" ? &policy.requeue_delay_seconds
+                                   : nullptr;
+}
+
 }  // namespace
 
 Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
@@ -100,6 +107,8 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
     policy.backfill = schedule || (words.size() > 1 && words[1] == "backfill");
     policy.schedule = schedule.value_or(Schedule::conservative);
     policy.predict_run_times = schedule == Schedule::guarded;
+  } else if (words[0] == "depth" && words.size() > 1) {
+    cluster.depth = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(500));
   } else if (words[0] == "preempt" && words.size() > 2) {
     policy.preempt_type = words[1] == "qos" ? PreemptType::qos : PreemptType::partition;
     policy.preempt_mode = words[2] == "requeue"   ? PreemptMode::requeue
@@ -109,16 +118,14 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
     policy.gang = policy.gang || policy.preempt_mode == PreemptMode::suspend;
     if (words.size() > 3)
       policy.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
-  } else if (words[0] == "max_nodes" && words.size() > 1) {
-    policy.max_nodes = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+  } else if (std::uint32_t* count = count_named(words[0], policy); count && words.size() > 1) {
+    *count = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "requeue_exit" && words.size() > 1) {
     auto& codes = words.size() > 2 && words[2] == "hold" ? policy.requeue_exit_hold : policy.requeue_exit;
     codes.push_back(static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0)));
   } else if (words[0] == "over_time" && words.size() > 1) {
     policy.over_time_minutes =
         words[1] == "unlimited" ? unlimited : static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
-  } else if (words[0] == "max_requeues" && words.size() > 1) {
-    policy.max_requeues = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "rules") {
     for (const std::string_view word : std::span{words}.subspan(1)) {
       if (word == "all_partitions")
@@ -156,10 +163,8 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
     MR_TRY(LicenceList list, parse_licences(words[1]));
     std::ranges::sort(list.asks, {}, &LicenceAsk::name);
     policy.licences = std::move(list.asks);
-  } else if (words[0] == "block" && words.size() > 2) {
-    cluster.topology.blocks = true;
-    MR_TRY_VOID(read_switch(words[1], words[2], cluster.topology));
-  } else if (words[0] == "switch" && words.size() > 2) {
+  } else if ((words[0] == "block" || words[0] == "switch") && words.size() > 2) {
+    cluster.topology.blocks = cluster.topology.blocks || words[0] == "block";
     MR_TRY_VOID(read_switch(words[1], words[2], cluster.topology));
   } else if (words[0] == "nodes") {
     MR_TRY_VOID(read_nodes(words, cluster.nodes));

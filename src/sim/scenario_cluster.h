@@ -15,6 +15,7 @@ struct ScenarioCluster {
   Policy& policy;
   Topology& topology;
   ScenarioPower& power;
+  std::uint32_t& depth;  // bf_max_job_test
 };
 
 // False: the line is about something else.

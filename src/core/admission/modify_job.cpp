@@ -2,6 +2,7 @@
 #include "core/admission/modify_job.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/admission/cancel_job.h"
 #include "core/admission/charge_job.h"
@@ -47,18 +48,26 @@ std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& as
   return {};
 }
 
+// Each job on the way is looked at once. What waits for more than can be looked at in one turn is refused.
 std::expected<void, Refusal> check_cycle(const State& state, const Job& job, const Dependencies& dependencies) {
-  std::vector<JobKey> open, seen;
-  for (const Dependency& d : dependencies.list) open.push_back(d.target);
+  constexpr std::size_t most = 200'000;
+  std::vector<JobKey> open;
+  std::set<JobKey> seen;
+  std::size_t looked_at = 0;
+  const auto follow = [&](const Dependencies& list) {
+    looked_at += list.list.size();
+    for (const Dependency& d : list.list)
+      if (d.kind != DependencyKind::singleton && seen.insert(d.target).second) open.push_back(d.target);
+  };
+  follow(dependencies);
   while (!open.empty()) {
     const JobKey key = open.back();
     open.pop_back();
     if (key == job.key) return refuse(RefusalCode::circular_dependency);
-    if (std::ranges::find(seen, key) != seen.end()) continue;
-    seen.push_back(key);
+    if (looked_at > most)
+      return refuse(RefusalCode::dependency, "the jobs it would wait for wait for too many others themselves");
     const Job* next = state.find_job(key);
-    if (next && next->dependencies)
-      for (const Dependency& d : next->dependencies->list) open.push_back(d.target);
+    if (next && next->dependencies && next->state == JobState::pending) follow(*next->dependencies);
   }
   return {};
 }

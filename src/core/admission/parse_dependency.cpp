@@ -104,12 +104,20 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
   return dependency;
 }
 
+std::unexpected<Refusal> too_many() {
+  return refuse(RefusalCode::dependency, "a job waits for " + std::to_string(dependencies_most) +
+                                             " others at most; an array, or a job in between, stands for many");
+}
+
 }  // namespace
 
 std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std::string_view text) {
   Dependencies out;
   text = trim(text);
   if (text.empty()) return out;
+  if (static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return c == ':' || c == ',' || c == '?'; })) >=
+      2 * dependencies_most)
+    return too_many();
   out.any = text.find('?') != std::string_view::npos;
   if (out.any && text.find(',') != std::string_view::npos)
     return refuse(RefusalCode::dependency, "a dependency list uses either ',' (all) or '?' (any), not both");
@@ -142,6 +150,7 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
       add_once(out.list, *std::move(one));
     }
   }
+  if (out.list.size() > dependencies_most) return too_many();
   return out;
 }
 

@@ -9,6 +9,8 @@
 
 namespace millrace {
 
+constexpr std::size_t dependencies_most = 1000;  // of one job
+
 std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std::string_view text);
 
 }  // namespace millrace

@@ -136,6 +136,41 @@ TEST_F(Requests, Dependencies_in_every_way_they_are_written) {
   EXPECT_EQ(why("afterok:s0000000000ZZU"), "dependency on 's0000000000ZZU': SLUID is invalid");
 }
 
+TEST_F(Requests, A_job_waits_for_so_many_others_at_most) {
+  std::string text = "afterok";
+  for (std::size_t i = 1; i <= dependencies_most + 1; ++i) {
+    ASSERT_EQ(submit(asking({})), std::to_string(i));
+    text += ":" + std::to_string(i);
+  }
+  const auto why = [&](const std::string& wish) -> std::string {
+    const auto parsed = parse_dependencies(state_, wish);
+    return parsed ? std::to_string(parsed->list.size()) : parsed.error().notes.front();
+  };
+  const std::string too_many = "a job waits for 1000 others at most; an array, or a job in between, stands for many";
+  EXPECT_EQ(why(text), too_many);
+  EXPECT_EQ(why(text.substr(0, text.rfind(':'))), "1000");
+  EXPECT_EQ(why("afterok:1" + std::string(100'000, ':')), too_many);  // before a word of it is looked at
+}
+
+// A thousand jobs that wait for each other in every way an order allows: each is looked at once.
+TEST_F(Requests, A_circle_is_found_through_any_number_of_ways) {
+  std::string earlier = "afterok";
+  constexpr int jobs = 200;
+  for (int i = 1; i <= jobs; ++i) {
+    SubmitJob ask = asking({});
+    if (i > 1) ask.dependency = earlier;
+    ASSERT_EQ(submit(ask), std::to_string(i));
+    earlier += ":" + std::to_string(i);
+  }
+  ModifyJob change;
+  change.dependency = "afterok:" + std::to_string(jobs);
+  const auto circle = decide_modify(state_, {JobKey{1}, {}, false}, change, {UserId{1}, false}, now_);
+  ASSERT_FALSE(circle);
+  EXPECT_EQ(circle.error().code, RefusalCode::circular_dependency);
+  change.dependency = "afterok:1";
+  EXPECT_TRUE(decide_modify(state_, {JobKey{jobs}, {}, false}, change, {UserId{1}, false}, now_));
+}
+
 TEST_F(Requests, Numbers_of_tasks_and_gpus_follow_from_each_other) {
   submit({.gpus = "4", .gpus_per_task = "2"});
   EXPECT_EQ(last().tasks, 2u);

@@ -50,12 +50,7 @@ namespace {
 void forget_dependents(State& state, const Job& job) {
   state.singletons.erase(job.key);
   if (!job.dependencies) return;
-  for (const Dependency& dependency : job.dependencies->list) {
-    auto* waiting = state.dependents.edit(dependency.target);
-    if (!waiting) continue;
-    std::erase(waiting->edit(), job.key);
-    if ((*waiting)->empty()) state.dependents.erase(dependency.target);
-  }
+  for (const Dependency& dependency : job.dependencies->list) state.dependents.erase({dependency.target, job.key});
 }
 
 void live_name(State& state, const Job& job, bool lives) {
@@ -640,14 +635,14 @@ void forget_job(State& state, JobKey key, Time at) {
   state.jobs.erase(key);
   state.by_id.erase(job->id);
   if (!job->spec->extra_request().cron.empty()) forget_in_crontab(state, *job);
-  if (job->array != key) state.dependents.erase(key);  // else others may still wait for the array as a whole
+  if (job->array != key) forget_target(state, key);  // else others may still wait for the array as a whole
   if (job->spec->submission != SubmissionKey{} && (job->array.value == 0 || job->array == key))
     state.submissions.erase({job->spec->owner->uid, job->spec->submission});
   if (job->array.value == 0) return;
   if (job->array_task) state.tasks.erase({job->array, *job->array_task});
   if (--state.edit_array(job->array).records == 0) {
     state.arrays.erase(job->array);
-    state.dependents.erase(job->array);
+    forget_target(state, job->array);
   }
 }
 

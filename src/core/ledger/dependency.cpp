@@ -2,6 +2,9 @@
 #include "core/ledger/dependency.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/ledger/kept_jobs.h"
 
@@ -135,13 +138,15 @@ void remember_dependents(State& state, const Job& job) {
       state.singletons.set(job.key, {});
       continue;
     }
-    auto* waiting = state.dependents.edit(dependency.target);
-    if (!waiting) {
-      state.dependents.set(dependency.target, SharedValue(std::vector<JobKey>{job.key}));
-    } else if (std::ranges::find(**waiting, job.key) == (*waiting)->end()) {
-      waiting->edit().push_back(job.key);
-    }
+    state.dependents.set({dependency.target, job.key}, {});
   }
+}
+
+void forget_target(State& state, JobKey target) {
+  for (auto it = state.dependents.lower_bound({target, JobKey{0}});
+       it != state.dependents.end() && (*it).first.target == target;
+       it = state.dependents.lower_bound({target, JobKey{0}}))
+    state.dependents.erase(DependentKey{(*it).first});
 }
 
 DependencyState look_at(const State& state, const Dependency& dependency, Time now) {
@@ -190,20 +195,35 @@ void refresh_eligibility(State& state, JobKey key, Time at) {
   follow_leader(state, key);
 }
 
-void look_again(State& state, JobKey key, Time at) {
-  const Job& seen = state.job(key);
-  if (seen.state != JobState::pending || !seen.dependencies || dependencies_met(seen)) return;
-  Dependencies after = *seen.dependencies;
-  for (Dependency& dependency : after.list) {
-    if (dependency.kind == DependencyKind::singleton && dependency.state == DependencyState::unfulfilled &&
-        name_is_free(state, seen))
-      dependency.state = DependencyState::fulfilled;
-    dependency.state = look_at(state, dependency, at);
-    if (dependency.state == DependencyState::unfulfilled) note_delay(state, seen, dependency);
+namespace {
+
+// What has changed of those it waits for: of this target, or of all.
+std::vector<std::pair<std::size_t, Dependency>> changes_of(State& state, const Job& job, std::optional<JobKey> target,
+                                                           Time at) {
+  std::vector<std::pair<std::size_t, Dependency>> out;
+  const std::vector<Dependency>& list = job.dependencies->list;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].state != DependencyState::unfulfilled) continue;
+    const bool own_name = list[i].kind == DependencyKind::singleton;
+    if (target && (own_name || list[i].target != *target)) continue;
+    Dependency now = list[i];
+    if (own_name && name_is_free(state, job)) now.state = DependencyState::fulfilled;
+    now.state = look_at(state, now, at);
+    if (now.state == DependencyState::unfulfilled) note_delay(state, job, now);
+    if (!(now == list[i])) out.emplace_back(i, std::move(now));
   }
-  if (after == *seen.dependencies) return;
+  return out;
+}
+
+// Costs what changed, and a glance at each of its dependencies: thousands may wait for thousands.
+void look_again_for(State& state, JobKey key, std::optional<JobKey> target, Time at) {
+  const SharedValue<Job> seen = state.jobs.at(key);
+  if (seen->state != JobState::pending || !seen->dependencies || dependencies_met(*seen)) return;
+  auto changes = changes_of(state, *seen, target, at);
+  if (changes.empty()) return;
   Job& job = state.edit_job(key);
-  job.dependencies = SharedValue(std::move(after));
+  Dependencies& after = job.dependencies.edit();
+  for (auto& [place, now] : changes) after.list[place] = std::move(now);
   if (dependencies_met(job)) {
     state.singletons.erase(key);
     refresh_eligibility(state, key, at);
@@ -214,13 +234,18 @@ void look_again(State& state, JobKey key, Time at) {
   }
 }
 
-static void look_again_at(State& state, JobKey target, Time at) {
-  const auto* waiting = state.dependents.find(target);
-  if (!waiting) return;
-  const std::vector<JobKey> list = **waiting;  // a copy: looking again may change the table
-  for (const JobKey waiter : list)
-    if (state.jobs.contains(waiter)) look_again(state, waiter, at);
+void look_again_at(State& state, JobKey target, Time at) {
+  std::vector<JobKey> waiters;  // looking again may change the table
+  for (auto it = state.dependents.lower_bound({target, JobKey{0}});
+       it != state.dependents.end() && (*it).first.target == target; ++it)
+    waiters.push_back((*it).first.waiter);
+  for (const JobKey waiter : waiters)
+    if (state.jobs.contains(waiter)) look_again_for(state, waiter, target, at);
 }
+
+}  // namespace
+
+void look_again(State& state, JobKey key, Time at) { look_again_for(state, key, std::nullopt, at); }
 
 void resolve_dependents(State& state, const Job& target, Time at) {
   look_again_at(state, target.key, at);

@@ -23,7 +23,10 @@ Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint
   if (job.requeue_held) return job.launch_failed ? Reason::launch_failed_held : Reason::requeued_held;
   if (job.hold != Hold::none) return job.hold == Hold::user ? Reason::held_by_user : Reason::held_by_admin;
   if (job.dependency_never) return Reason::dependency_never_satisfied;
-  if (!job.eligible_at.is_set()) return job.begin_at > now ? Reason::begin_time : Reason::dependency;
+  // One without dependencies whose begin time has just come becomes eligible with the next event. Those of a component
+  // are its leader's.
+  const bool waits_for_jobs = job.dependencies || job.is_component();
+  if (!job.eligible_at.is_set()) return job.begin_at > now || !waits_for_jobs ? Reason::begin_time : Reason::dependency;
   const Partition& partition = state.partition(where.value_or(job.spec->partition));
   if (!partition.configured || partition.def.availability == Availability::down) return Reason::partition_down;
   if (partition.def.availability == Availability::inactive) return Reason::partition_inactive;

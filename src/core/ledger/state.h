@@ -59,6 +59,12 @@ struct NameKey {
 };
 std::uint64_t name_bits(std::string_view name);
 
+// Who waits for a job or an array.
+struct DependentKey {
+  JobKey target, waiter;
+  auto operator<=>(const DependentKey&) const = default;
+};
+
 struct SubmissionOf {
   UserId uid;
   SubmissionKey submission{};
@@ -101,6 +107,10 @@ struct KeyBits<StepKey> {
 template <>
 struct KeyBits<NameKey> {
   static std::uint64_t of(const NameKey& k) { return k.name_bits ^ mix_bits(k.key.value) ^ k.uid.value; }
+};
+template <>
+struct KeyBits<DependentKey> {
+  static std::uint64_t of(const DependentKey& k) { return mix_bits(k.target.value) ^ mix_bits(k.waiter.value + 1); }
 };
 template <>
 struct KeyBits<SubmissionOf> {
@@ -151,8 +161,8 @@ struct State {
   Time slice_due;  // when those that share CPUs take turns; not set: nobody waits for one
   SharedMap<DeadlineKey, Nothing> deadlines;
   SharedMap<JobKey, SharedValue<ArrayState>> arrays;
-  SharedMap<TaskKey, JobKey> tasks;                                // split-off tasks by array and number
-  SharedMap<JobKey, SharedValue<std::vector<JobKey>>> dependents;  // who waits for this job or array
+  SharedMap<TaskKey, JobKey> tasks;  // split-off tasks by array and number
+  SharedMap<DependentKey, Nothing> dependents;
   SharedMap<NameKey, Nothing> live_names;
   SharedMap<JobKey, Nothing> singletons;  // jobs still waiting for their name to be free
   SharedMap<SubmissionOf, JobKey> submissions;

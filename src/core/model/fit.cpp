@@ -162,6 +162,17 @@ Cpus requested_cpus(const JobSpec& spec) {
   return Cpus{std::max(by_tasks, by_nodes)};
 }
 
+std::uint32_t least_nodes(const JobSpec& spec, Cpus largest) {
+  const std::uint32_t asked = std::max(spec.min_nodes, 1u);
+  const std::int64_t tasks_there = spec.cpus_per_task > 0 ? largest.value / spec.cpus_per_task : 0;
+  if (tasks_there < 1 || spec.overcommits()) return asked;
+  const std::int64_t most =
+      spec.tasks_per_node > 0 ? std::min<std::int64_t>(tasks_there, spec.tasks_per_node) : tasks_there;
+  const std::int64_t needed = std::max<std::int64_t>((spec.tasks + most - 1) / most, asked);
+  return static_cast<std::uint32_t>(spec.max_nodes > 0 ? std::min<std::int64_t>(needed, std::max(spec.max_nodes, asked))
+                                                       : needed);
+}
+
 Mebibytes requested_memory(const JobSpec& spec, Mebibytes whole_node) {
   if (spec.memory_per_cpu) return *spec.memory_per_cpu * requested_cpus(spec).value;
   const Mebibytes per_node =

@@ -25,6 +25,8 @@ std::optional<std::vector<NodeShare>> choose_nodes(const JobSpec& spec, std::spa
 
 // CPUs and memory the job needs in all, before it is placed (for ReqTRES and messages).
 Cpus requested_cpus(const JobSpec& spec);
+// No fewer nodes can hold it where none has more CPUs than this.
+std::uint32_t least_nodes(const JobSpec& spec, Cpus largest);
 Mebibytes requested_memory(const JobSpec& spec, Mebibytes whole_node);
 
 }  // namespace millrace

@@ -32,6 +32,19 @@ std::string shown(const std::optional<std::vector<NodeShare>>& shares) {
   return out;
 }
 
+TEST(Fit, says_how_many_nodes_hold_it_at_the_least) {
+  EXPECT_EQ(least_nodes(request(8, 1), Cpus{4}), 2u);
+  EXPECT_EQ(least_nodes(request(8, 1), Cpus{8}), 1u);
+  EXPECT_EQ(least_nodes(request(8, 3), Cpus{8}), 4u);
+  EXPECT_EQ(least_nodes(request(8, 1, 3), Cpus{8}), 3u);
+  EXPECT_EQ(least_nodes(request(1, 9), Cpus{8}), 1u);  // nowhere: as asked
+  JobSpec few_each = request(8, 1);
+  few_each.tasks_per_node = 2;
+  EXPECT_EQ(least_nodes(few_each, Cpus{64}), 4u);
+  few_each.max_nodes = 3;
+  EXPECT_EQ(least_nodes(few_each, Cpus{64}), 3u);
+}
+
 TEST(Fit, takes_the_first_node_that_holds_a_small_job) {
   EXPECT_EQ(shown(choose_nodes(request(1, 2), std::vector{node(0, 1), node(1, 2), node(2, 8)}, 0, FitRules{})),
             "1:1x2");

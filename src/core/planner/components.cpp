@@ -150,6 +150,8 @@ std::optional<std::vector<Pass::Fit>> Pass::fit_parts(const std::vector<Part>& p
 std::optional<std::pair<Time, std::vector<Pass::Fit>>> Pass::earliest_parts(const std::vector<Part>& parts) {
   Timeline& timeline = memo_->timeline();
   Time from = plan_.made_at;
+  for (const Part& part : parts)
+    for (const Place& place : part.places) from = std::max(from, not_before(place.partition));
   for (const Part& part : parts) {
     Time soonest = never;
     for (const Place& place : part.places) {
@@ -216,6 +218,7 @@ void Pass::block_parts(const QueueEntry& entry, const std::vector<Part>& parts) 
     Finding finding{parts[i].job->key, reason, {}, {}, parts[i].places.front().partition};
     if (found) {
       const Fit& fit = found->second[i];
+      finding.promised = has_promise(entry);
       finding.planned_start = found->first;
       finding.planned_shares = fit.shares;
       finding.partition = fit.place.partition;
@@ -223,10 +226,11 @@ void Pass::block_parts(const QueueEntry& entry, const std::vector<Part>& parts) 
     plan_.findings.push_back(std::move(finding));
   }
   if (!found) return;
-  ++claims_;
+  count_.give(entry.partition, entry.node_set);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Fit& fit = found->second[i];
     blocked_[fit.place.partition.value] = 1;
+    note_head(fit.place.partition, found->first);
     if (settings_.backfill != Backfill::strict && settings_.backfill != Backfill::none)
       promise({found->first, fit.shares}, fit.place.partition, parts[i].span);
   }
@@ -269,17 +273,18 @@ Pass::Tried Pass::try_parts(const QueueEntry& entry, bool leader_fails) {
     return std::ranges::all_of(part.places, [&](const Place& place) { return blocked_[place.partition.value] != 0; });
   });
   const Duration longest = std::ranges::max_element(parts, {}, &Part::span)->span;
-  if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
+  const bool in_line = behind && settings_.backfill == Backfill::none;
+  if (in_line && !watched) return Tried::blocked;
   if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, longest) >= shadow_ && !watched)
     return Tried::blocked;
-  if (!leader_fails) {
+  if (!leader_fails && !in_line) {
     if (auto fits = fit_parts(parts, plan_.made_at, true)) {
       if (are_limited(parts, &*fits)) return Tried::skipped;
       start_parts(entry, parts, *std::move(fits));
       return Tried::placed;
     }
   }
-  if (!preempt_parts(entry, parts) && may_claim(entry)) block_parts(entry, parts);
+  if ((in_line || !preempt_parts(entry, parts)) && may_claim(entry)) block_parts(entry, parts);
   if (watched && entry.job->spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
 }

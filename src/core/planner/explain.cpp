@@ -2,41 +2,31 @@
 #include "core/planner/explain.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/hostlist.h"
-#include "core/ledger/apply.h"
+#include "core/ledger/licences.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
 #include "core/model/fit.h"
 #include "core/model/node_fit.h"
-#include "core/planner/memo.h"
-#include "core/planner/trial.h"
+#include "core/planner/suggest.h"
 
 namespace millrace {
 namespace {
-
-std::string count_of(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-std::string span_words(Duration span) {
-  if (span > Duration{0} && span < minutes(1)) return count_of((span.value + 999'999) / 1'000'000, "second");
-  const std::int64_t minutes = std::max<std::int64_t>((span.value + 59'999'999) / 60'000'000, 0);
-  if (minutes < 120) return count_of(minutes, "minute");
-  if (minutes < 48 * 60)
-    return count_of(minutes / 60, "hour") + (minutes % 60 == 0 ? "" : " " + count_of(minutes % 60, "minute"));
-  return count_of(minutes / (24 * 60), "day") +
-         (minutes / 60 % 24 == 0 ? "" : " " + count_of(minutes / 60 % 24, "hour"));
-}
 
 std::string number(const Job& job) { return std::to_string(job.id.value - (job.het ? job.het->offset : 0)); }
 
 std::string component_words(const Job& job) { return "component " + std::to_string(job.het->offset); }
 
-std::string request_words(const State& state, const Job& job) {
-  return count_of(requested_cpus(*job.spec).value, "CPU") + " on " +
-         count_of(std::max(job.spec->min_nodes, 1u), "node") + " of partition " +
-         state.partition(job.spec->partition).def.name;
+// On as many nodes as hold it, which may be more than it asked for.
+std::string request_words(const State& state, const Job& job, Memo& memo) {
+  Timeline& timeline = memo.timeline();
+  const Shape& shape =
+      memo.shapes().at(memo.shapes().shape_of(state, job.spec, job.spec->partition, timeline.classes()));
+  return count_of(requested_cpus(*job.spec).value, "CPU") + " on " + count_of(shape.nodes_least, "node") +
+         " of partition " + state.partition(job.spec->partition).def.name;
 }
 
 // As if this component had been submitted alone, in the place of the whole.
@@ -53,7 +43,7 @@ Trial try_alone(const State& state, const PlannerSettings& settings, const Job& 
 }
 
 // Which components could start by themselves, and which keep the others waiting.
-void tell_components(const State& state, const PlannerSettings& settings, const Job& leader, Time now,
+void tell_components(const State& state, const PlannerSettings& settings, const Job& leader, Time now, Memo& memo,
                      std::vector<std::string>& words) {
   std::string ready;
   std::size_t kept = 0;
@@ -66,7 +56,7 @@ void tell_components(const State& state, const PlannerSettings& settings, const 
     }
     if (++kept > 4) continue;
     words.push_back("Component " + std::to_string(component.het->offset) + " asks for " +
-                    request_words(state, component) + ", which are not free now" +
+                    request_words(state, component, memo) + ", which are not free now" +
                     (alone.start.is_set() ? " and would be in " + span_words(alone.start - now) + "."
                                           : "; with the nodes that are up now they never would be."));
   }
@@ -79,7 +69,7 @@ void tell_components(const State& state, const PlannerSettings& settings, const 
 
 std::string dependency_words(const State& state, const Job& job) {
   std::string waits;
-  for (const Dependency& one : job.dependencies->list) {
+  for (const Dependency& one : job.dependencies ? job.dependencies->list : std::vector<Dependency>{}) {
     if (one.state != DependencyState::unfulfilled) continue;
     static constexpr const char* until[] = {"has started", "has ended", "has ended well", "has failed",
                                             "is the only one of its name"};
@@ -96,22 +86,67 @@ std::string dependency_words(const State& state, const Job& job) {
   return "It waits until " + (waits.empty() ? "its dependencies are met" : waits) + ".";
 }
 
+std::string held_words(const State& state, const Job& job, Reason reason) {
+  const std::string release = "scontrol release " + number(job) + " lets it go";
+  switch (reason) {
+    case Reason::held_by_user:
+      return "It is held by its owner; " + release + ".";
+    case Reason::held_by_admin:
+      return "It is held by an administrator, who alone can release it.";
+    case Reason::requeued_too_often:
+      return "It went back to the queue by itself " + count_of(job.requeues, "time") +
+             ", more often than MaxBatchRequeue=" + std::to_string(state.policy->max_requeues) +
+             " allows, and is held; " + release + ".";
+    case Reason::launch_failed_held: {
+      const bool known = job.failed_node && state.nodes.contains(*job.failed_node);
+      return "What runs before a job (the prolog) failed" +
+             (known ? " on node " + state.node(*job.failed_node).def->name : std::string{}) +
+             ", so it was put back into the queue and held. The job is not to blame: an administrator finds the cause "
+             "in "
+             "the log there; " +
+             release + " again.";
+    }
+    default:
+      return "It was put back into the queue and held; " + release + ".";
+  }
+}
+
+std::string licence_words(const State& state, const Job& job, Time now) {
+  const ResourceRequest& ask = job.spec->resource_request();
+  const std::vector<LicenceAsk> free = licences_free_for(state, job, now);
+  std::string out;
+  for (const LicenceAsk& each : ask.licences) {
+    const auto there = std::ranges::find(free, each.name, &LicenceAsk::name);
+    const std::int64_t count = there == free.end() ? 0 : std::max<std::int64_t>(there->count, 0);
+    if (count >= each.count && !ask.any_licence) continue;
+    out += (out.empty()       ? ""
+            : ask.any_licence ? " or "
+                              : " and ") +
+           std::to_string(each.count) + " of " + each.name + " (" + std::to_string(count) + " free)";
+  }
+  return "It waits for licences: " + out + ".";
+}
+
 std::string obstacle_words(const State& state, const Job& job, Reason reason, Time now) {
   const PartitionDef& partition = state.partition(job.spec->partition).def;
   const std::string in = "Partition " + partition.name + " ";
   switch (reason) {
     case Reason::held_by_user:
-      return "It is held by its owner; scontrol release " + number(job) + " lets it go.";
     case Reason::held_by_admin:
-      return "It is held by an administrator, who alone can release it.";
     case Reason::requeued_held:
-      return "It was put back into the queue and held; scontrol release " + number(job) + " lets it go.";
+    case Reason::requeued_too_often:
+    case Reason::launch_failed_held:
+      return held_words(state, job, reason);
+    case Reason::licenses:
+      return licence_words(state, job, now);
     case Reason::dependency:
       return dependency_words(state, job);
     case Reason::dependency_never_satisfied:
       return "A job it depends on did not end as asked, so it can never start; it must be cancelled or its dependency "
              "changed.";
     case Reason::begin_time:
+      if (job.attempt.value > 0)
+        return "It was put back into the queue and may start again in " + span_words(job.begin_at - now) + ".";
       return "It asked to begin later, in " + span_words(job.begin_at - now) + ".";
     case Reason::partition_down:
       return in + "is down: jobs wait until it is up again.";
@@ -157,22 +192,43 @@ std::string obstacle_words(const State& state, const Job& job, Reason reason, Ti
   }
 }
 
-// Jobs that come before it and want nodes of the same partition, the next ones by number.
-std::string ahead_words(const State& state, const PlannerSettings& settings, const Job& job, Time now) {
-  Memo memo;
-  memo.update(state, settings, now);
-  std::int64_t ahead = 0;
-  std::string first;
+// Jobs that come before it and may have the same nodes.
+struct Ahead {
+  std::int64_t count = 0;
+  bool all_of_its_partition = true;
+  std::string first;  // by number
+};
+
+Ahead jobs_ahead(const State& state, const Job& job, Time now, const Memo& memo) {
+  const auto nodes_of = [&](PartitionIndex index) { return state.partition(index).nodes; };
+  std::vector<NodeIndex> own = nodes_of(job.spec->partition);
+  for (const std::uint32_t more : job.spec->resource_request().more_partitions)
+    for (const NodeIndex node : nodes_of(PartitionIndex{more})) own.push_back(node);
+  std::ranges::sort(own);
+  std::map<PartitionIndex, bool> shares;
+  Ahead out;
+  std::set<JobKey> seen;  // one of several partitions stands in the queue more than once
   for (const QueueEntry& entry : memo.queue()) {
     if (entry.job->key == job.key) break;
-    if (entry.partition != job.spec->partition ||
-        standing_obstacle(state, *entry.job, now, 0, entry.partition) != Reason::none)
+    const auto [known, fresh] = shares.try_emplace(entry.partition, false);
+    if (fresh)
+      known->second = std::ranges::any_of(nodes_of(entry.partition),
+                                          [&](NodeIndex node) { return std::ranges::binary_search(own, node); });
+    if (!known->second || standing_obstacle(state, *entry.job, now, 0, entry.partition) != Reason::none ||
+        !seen.insert(entry.job->key).second)
       continue;
-    if (++ahead <= 3) first += (first.empty() ? "" : ", ") + number(*entry.job);
+    out.all_of_its_partition = out.all_of_its_partition && entry.partition == job.spec->partition;
+    if (++out.count <= 3) out.first += (out.first.empty() ? "" : ", ") + number(*entry.job);
   }
-  if (ahead == 0) return "No job of its partition comes before it.";
-  return count_of(ahead, "job") + " of its partition " + (ahead == 1 ? "comes" : "come") + " before it (" + first +
-         (ahead > 3 ? " ..." : "") + ").";
+  if (out.count > 3) out.first += " ...";
+  return out;
+}
+
+std::string ahead_words(const Ahead& ahead) {
+  if (ahead.count == 0) return "No job comes before it there.";
+  return count_of(ahead.count, "job") +
+         (ahead.all_of_its_partition ? " of its partition " : " that may have the same nodes ") +
+         (ahead.count == 1 ? "comes" : "come") + " before it (" + ahead.first + ").";
 }
 
 // Who sits on the nodes it is planned for, and until when.
@@ -197,23 +253,37 @@ std::string holders_words(const State& state, const Trial& trial, Time now) {
          ", which may run for " + span_words(std::max(ends(*last) - now, Duration{0})) + " more.";
 }
 
-// One that the job would run into if it started now, or that it is planned behind.
-std::string reservation_words(const State& state, const Job& job, const Trial& trial, Time now) {
-  const Duration span = job.time_limit_minutes == unlimited ? minutes(525'600) : minutes(job.time_limit_minutes);
+// The reservations of others without which it would start sooner, one by one, as far as a few trials tell.
+std::string reservation_words(const State& state, const PlannerSettings& settings, const Job& job, const Trial& trial,
+                              Time now) {
+  constexpr int trials_most = 8;
+  int tried = 0;
   for (const auto& [id, reservation] : state.reservations) {
-    if (reservation->name == job.spec->resource_request().reservation) continue;
-    const bool in_time = reservation->starts(now) < now + span || reservation->ends(now) <= trial.start;
-    const bool in_the_way = in_time && reservation->ends(now) > now &&
-                            std::ranges::any_of(state.partition(job.spec->partition).nodes, [&](NodeIndex node) {
-                              return std::ranges::binary_search(reservation->nodes, node.value);
-                            });
-    if (in_the_way)
-      return "Reservation " + reservation->name + " keeps " +
-             count_of(static_cast<std::int64_t>(reservation->nodes.size()), "node") +
-             (reservation->starts(now) <= now ? " now" : " in " + span_words(reservation->starts(now) - now)) +
-             ", before this job would be done.";
+    if (reservation->name == job.spec->resource_request().reservation || reservation->ends(now) <= now) continue;
+    if (++tried > trials_most) break;
+    State without = state;
+    without.reservations.erase(id);
+    const Trial found = try_job(without, settings, job.key, now);
+    if (!found.start.is_set() || (trial.start.is_set() && found.start >= trial.start)) continue;
+    return "Reservation " + reservation->name + " keeps " +
+           count_of(static_cast<std::int64_t>(reservation->nodes.size()), "node") +
+           (reservation->starts(now) <= now
+                ? " for others now"
+                : " for others in " + span_words(reservation->starts(now) - now) + ", before this job would be done") +
+           "; without it the job would start " +
+           (found.now ? std::string{"at once."} : "in " + span_words(found.start - now) + ".");
   }
   return {};
+}
+
+// With nobody before it and no reservation of others, as if its nodes waited for it alone.
+bool has_room_by_itself(const State& state, const PlannerSettings& settings, const Job& job, Time now) {
+  State alone = state;
+  for (const auto& [id, reservation] : state.reservations)
+    if (reservation->name != job.spec->resource_request().reservation) alone.reservations.erase(id);
+  alone.queue = {};
+  alone.queue.set(queue_key(state, job), {});
+  return try_job(alone, settings, job.key, now).now;
 }
 
 // Nodes that have the features it asks for, where the features are not active.
@@ -226,77 +296,6 @@ std::string inactive_words(const State& state, const Job& job) {
   if (names.empty()) return {};
   return "On " + compress_hostlist(names) + " what it asks for (" + job.spec->resource_request().features +
          ") is available but not active.";
-}
-
-// Tries the job with a change on a copy; kept when it starts sooner.
-class Trials {
- public:
-  Trials(const State& state, const PlannerSettings& settings, JobKey key, Time now, const Trial& as_is)
-      : state_(state), settings_(settings), key_(key), now_(now), as_is_(as_is) {}
-
-  void with(JobModified change, std::string words) {
-    State copy = state_;
-    change.key = key_;
-    change.at = now_;
-    apply(copy, change);
-    if (!is_queueable(copy.job(key_)) || standing_obstacle(copy, copy.job(key_), now_) != Reason::none) return;
-    const Trial tried = try_job(copy, settings_, key_, now_);
-    if (!tried.start.is_set() || (as_is_.start.is_set() && tried.start >= as_is_.start)) return;
-    found_.push_back({std::move(words), tried.start, tried.now});
-  }
-
-  std::vector<Suggestion> take() {
-    std::ranges::stable_sort(found_, {}, &Suggestion::start);
-    if (found_.size() > 3) found_.resize(3);
-    return std::move(found_);
-  }
-
- private:
-  const State& state_;
-  const PlannerSettings& settings_;
-  JobKey key_;
-  Time now_;
-  const Trial& as_is_;
-  std::vector<Suggestion> found_;
-};
-
-std::vector<Suggestion> suggestions_for(const State& state, const PlannerSettings& settings, const Job& job, Time now,
-                                        const Trial& as_is) {
-  Trials trials(state, settings, job.key, now, as_is);
-  const auto shorter = [&](std::uint32_t limit) {
-    if (limit == 0 || limit >= job.time_limit_minutes) return;
-    JobModified change;
-    change.time_limit_minutes = limit;
-    trials.with(change, "with a time limit of " + span_words(minutes(limit)));
-  };
-  const std::uint32_t limit = job.time_limit_minutes == unlimited ? 7 * 24 * 60 : job.time_limit_minutes;
-  for (const std::uint32_t part : {2u, 4u, 8u}) shorter(limit / part);
-  for (std::uint32_t nodes = job.spec->min_nodes / 2; nodes >= 1; nodes /= 2) {
-    JobModified change;
-    change.min_nodes = nodes;
-    change.max_nodes = nodes;
-    if (!job.spec->resource_request().node_counts.empty()) {
-      change.resources = job.spec->resource_request();
-      change.resources->node_counts = {};
-    }
-    change.tasks = std::max(job.spec->tasks / (job.spec->min_nodes / nodes), 1u);
-    trials.with(change, "on " + count_of(nodes, "node") + " with " + count_of(*change.tasks, "task"));
-  }
-  if (job.spec->min_nodes <= 1 && job.spec->tasks > 1) {
-    JobModified change;
-    change.tasks = job.spec->tasks / 2;
-    trials.with(change, "with " + count_of(*change.tasks, "task"));
-  }
-  for (std::uint32_t i = 0; i < state.partitions->size(); ++i) {
-    const Partition& other = state.partition(PartitionIndex{i});
-    const bool open = other.configured && other.def.availability == Availability::up && !other.def.root_only &&
-                      other.def.allow_groups.empty() && other.def.allow_accounts.empty();
-    if (!open || PartitionIndex{i} == job.spec->partition) continue;
-    JobModified change;
-    change.partition = PartitionIndex{i};
-    trials.with(change, "in partition " + other.def.name);
-  }
-  return trials.take();
 }
 
 }  // namespace
@@ -332,6 +331,44 @@ std::vector<std::string> wait_in_words(const Job& job) {
   return out;
 }
 
+// What is true of a job that only nodes keep waiting.
+static void tell_wait(const State& state, const PlannerSettings& settings, const Job& job, Time now, const Trial& trial,
+                      Memo& memo, Explanation& out) {
+  const Ahead ahead = jobs_ahead(state, job, now, memo);
+  out.reason = trial.reason == Reason::none ? Reason::priority : trial.reason;
+  const std::string kept = reservation_words(state, settings, job, trial, now);
+  if (job.het)
+    tell_components(state, settings, job, now, memo, out.words);
+  else
+    out.words.push_back("It asks for " + request_words(state, job, memo) +
+                        (!has_room_by_itself(state, settings, job, now) ? ", which are not free now."
+                         : ahead.count > 0
+                             ? ". As much is free, but kept for jobs that come before it or for a reservation."
+                             : ". As much is free, but kept for a reservation."));
+  out.words.push_back(ahead_words(ahead));
+  if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
+  if (!kept.empty()) out.words.push_back(kept);
+  if (const std::string inactive = inactive_words(state, job); !inactive.empty()) out.words.push_back(inactive);
+  if (!trial.start.is_set()) {
+    out.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
+    out.certainty = "unknown";
+  } else if (trial.promised && ahead.count == 0) {
+    out.certainty =
+        "at the latest, unless a job of higher priority arrives or a node fails; sooner if running jobs end before "
+        "their "
+        "limits";
+  } else if (trial.promised) {
+    out.certainty =
+        "kept for it against all jobs behind it: sooner if jobs end before their limits, later if a job of higher "
+        "priority "
+        "arrives, a node fails, or a job before it starts sooner";
+  } else {
+    out.certainty =
+        "an estimate: it moves forward when jobs end before their limits, and back when other jobs start before it";
+  }
+  if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, trial, memo);
+}
+
 Explanation explain(const State& state, const PlannerSettings& settings, JobKey key, Time now) {
   Explanation out;
   const Job& job = state.job(leader_of(state.job(key)));
@@ -358,10 +395,12 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
     out.reason = reason_of(*hit);
     out.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state, *hit) + ".");
     out.certainty = "unknown";
-    if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, {});
+    Memo memo;
+    if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, {}, memo);
     return out;
   }
-  const Trial trial = try_job(state, settings, job.key, now);
+  Memo memo;
+  const Trial trial = try_job(state, settings, job.key, now, &memo);
   out.start = trial.start;
   for (const NodeShare& share : trial.shares) out.nodes.push_back(share.node.value);
   if (trial.now) {
@@ -370,27 +409,7 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
     out.certainty = "within seconds";
     return out;
   }
-  const std::string ahead = ahead_words(state, settings, job, now);
-  const bool first = ahead.starts_with("No job");
-  out.reason = first ? Reason::resources : Reason::priority;
-  if (job.het)
-    tell_components(state, settings, job, now, out.words);
-  else
-    out.words.push_back("It asks for " + request_words(state, job) + ", which are not free now.");
-  out.words.push_back(ahead);
-  if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
-  if (const std::string kept = reservation_words(state, job, trial, now); !kept.empty()) out.words.push_back(kept);
-  if (const std::string inactive = inactive_words(state, job); !inactive.empty()) out.words.push_back(inactive);
-  if (!trial.start.is_set()) {
-    out.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
-    out.certainty = "unknown";
-  } else {
-    out.certainty = first ? "at the latest, unless a job of higher priority arrives or a node fails; sooner if running "
-                            "jobs end before their limits"
-                          : "an estimate: it moves forward when jobs end before their limits, and back when jobs of "
-                            "higher priority arrive";
-  }
-  if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, trial);
+  tell_wait(state, settings, job, now, trial, memo, out);
   return out;
 }
 

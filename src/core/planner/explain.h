@@ -5,16 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/planner/plan.h"
+#include "core/planner/suggest.h"
 
 namespace millrace {
-
-// Something that was tried on a copy of the plan and would help.
-struct Suggestion {
-  std::string change;  // "with a time limit of 30 minutes"
-  Time start;
-  bool now = false;
-};
 
 struct Explanation {
   Reason reason{};

@@ -53,6 +53,7 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
     QueueEntry entry;
     entry.tier_below_max = unlimited - state_.partition(partition).def.priority_tier;
     entry.shape = shapes_.shape_of(state_, job.spec, partition, timeline_->classes());
+    entry.node_set = shapes_.at(entry.shape).node_set;
     entry.score = score(job, partition, settings, now);
     entry.job = &job;
     entry.span = planned_span(job, settings);
@@ -70,10 +71,16 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
 
 void Memo::count_cpus() {
   partition_cpus_.clear();
+  largest_nodes_.clear();
   for (const Partition& partition : *state_.partitions) {
-    std::int64_t cpus = 0;
-    for (const NodeIndex index : partition.nodes) cpus += state_.node(index).def->usable_cpus().value;
+    std::int64_t cpus = 0, largest = 0;
+    for (const NodeIndex index : partition.nodes) {
+      const std::int64_t here = state_.node(index).def->usable_cpus().value;
+      cpus += here;
+      largest = std::max(largest, here);
+    }
     partition_cpus_.push_back(cpus);
+    largest_nodes_.push_back(Cpus{largest});
   }
 }
 
@@ -91,6 +98,12 @@ void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Ti
   for (const auto& [index, node] : state_.nodes) timeline_->set_node(index, *node, is_reachable(settings, index));
   for (const auto& [place, nothing] : state_.queue) add_entries(state_.job(place.key), settings, now, queue_);
   std::ranges::sort(queue_, std::less<>{});
+  count_waiting();
+}
+
+void Memo::count_waiting() {
+  waiting_ = {};
+  for (const QueueEntry& entry : queue_) waiting_.add(entry.partition, entry.node_set);
 }
 
 void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time now) {
@@ -139,9 +152,13 @@ void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<Queu
     for (const QueueEntry& entry : old) {
       const auto it = std::lower_bound(queue_.begin(), queue_.end(), entry);
       MR_ASSERT(it != queue_.end() && it->score.key == entry.score.key);
+      waiting_.remove(it->partition, it->node_set);
       queue_.erase(it);
     }
-    for (const QueueEntry& entry : added) queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), entry), entry);
+    for (const QueueEntry& entry : added) {
+      queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), entry), entry);
+      waiting_.add(entry.partition, entry.node_set);
+    }
     return;
   }
   std::vector<JobKey> keys;
@@ -158,6 +175,7 @@ void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<Queu
     std::sort(queue_.begin() + old_size, queue_.end());
     std::inplace_merge(queue_.begin(), queue_.begin() + old_size, queue_.end());
   }
+  count_waiting();
 }
 
 }  // namespace millrace

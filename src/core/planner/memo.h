@@ -9,6 +9,7 @@
 
 #include "core/planner/order.h"
 #include "core/planner/priority.h"
+#include "core/planner/promise_count.h"
 #include "core/planner/timeline.h"
 
 namespace millrace {
@@ -17,6 +18,7 @@ namespace millrace {
 struct QueueEntry {
   std::uint32_t tier_below_max = 0;
   std::uint32_t shape = 0;
+  std::uint32_t node_set = 0;  // of the shape
   Score score;
   const Job* job = nullptr;  // lives as long as the memo's snapshot
   Duration span;
@@ -40,6 +42,8 @@ class Memo {
 
   const State& state() const { return state_; }
   const std::vector<QueueEntry>& queue() const { return queue_; }
+  const Waiting& waiting() const { return waiting_; }                        // what the queue counts
+  const std::vector<Cpus>& largest_nodes() const { return largest_nodes_; }  // by partition
   Shapes& shapes() { return shapes_; }
   Timeline& timeline() { return *timeline_; }
   std::uint64_t pass() const { return passes_; }
@@ -51,6 +55,7 @@ class Memo {
   void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added,
                        const PlannerSettings& settings, Time now, bool all_change);
   void count_cpus();
+  void count_waiting();
   void follow(const State& snapshot, const PlannerSettings& settings, Time now);
   Score score(const Job& job, PartitionIndex partition, const PlannerSettings& settings, Time now) const;
   void add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out);
@@ -60,9 +65,11 @@ class Memo {
   std::optional<Timeline> timeline_;
   Shapes shapes_;
   std::vector<QueueEntry> queue_;
+  Waiting waiting_;
   std::optional<Priorities> priorities_;  // of state_, where they are computed
   std::map<std::array<std::uint32_t, 6>, std::uint32_t> kinds_;
   std::vector<std::int64_t> partition_cpus_;  // of all their nodes
+  std::vector<Cpus> largest_nodes_;           // ... of the largest of them
   std::uint64_t passes_ = 0;
 };
 

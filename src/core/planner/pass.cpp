@@ -25,11 +25,13 @@ Pass::Pass(State snapshot, PlannerSettings settings, Time now, Memo* memo)
 void Pass::begin() {
   begun_ = true;
   memo_->update(snapshot_, settings_, plan_.made_at);
+  plan_.largest_nodes = memo_->largest_nodes();
   claims_digest_ = memo_->timeline().windows_digest();
   preempts_ = memo_->state().policy->preempt_type != PreemptType::none;
   any_sharing_ = std::ranges::any_of(*memo_->state().partitions,
                                      [](const Partition& each) { return each.def.sharing != CpuSharing::no; });
   blocked_.assign(memo_->state().partitions->size(), 0);
+  count_promises();
   limits_.emplace(memo_->state(), plan_.made_at);
   limited_kinds_.assign(memo_->kinds(), 0);
   const std::vector<QueueEntry>& queue = memo_->queue();
@@ -100,15 +102,15 @@ bool Pass::advance(std::int64_t steps_more) {
   const std::int64_t until = steps() + steps_more;
   bool finished = false;
   while (!finished && steps() < until) {
-    // Nobody needs less than one CPU; the first blocked jobs have been planned, the rest waits behind them.
-    const bool nothing_left = !preempts_ && !any_sharing_ && !memo_->timeline().anything_free() &&
-                              !memo_->timeline().has_windows() && anyone_blocked_ &&
-                              (settings_.backfill != Backfill::conservative || claims_ >= settings_.depth);
-    if (next_ >= queue.size() || watched_done_ || (nothing_left && settings_.watched.value == 0)) {
+    // Nobody needs less than one CPU; who has a promised start has been planned, the rest waits behind them.
+    const bool nothing_free = !preempts_ && !any_sharing_ && !memo_->timeline().anything_free() &&
+                              !memo_->timeline().has_windows() && anyone_blocked_ && settings_.watched.value == 0;
+    if (nothing_free && !count_.all_given()) pass_over();
+    if (next_ >= queue.size() || watched_done_ || (nothing_free && count_.all_given())) {
       finished = true;
       break;
     }
-    const QueueEntry& entry = queue[ordered_ ? order_[next_] : next_];
+    const QueueEntry& entry = at_place(next_);
     const Tried tried = try_entry(entry);
     const bool was_first = tried == Tried::blocked && !anyone_blocked_ && blocked_[entry.partition.value];
     if (was_first) {
@@ -118,7 +120,7 @@ bool Pass::advance(std::int64_t steps_more) {
       if (!in_order) sort_the_rest();
     }
     // An array's rest stays at the front as long as its tasks find room.
-    if (tried != Tried::placed || !entry.job->is_array_rest()) ++next_;
+    if (tried != Tried::placed || !entry.job->is_array_rest()) end_place(entry);
   }
   plan_.steps = steps();
   return finished;
@@ -130,7 +132,7 @@ Shape& Pass::shape_at(std::uint32_t index) {
   if (shape.pass != memo_->pass() || settings_.promises) {
     shape.pass = memo_->pass();
     shape.cursor = 0;
-    shape.searched = Duration{INT64_MAX};
+    shape.searched = shape.hopeless = Duration{INT64_MAX};
   }
   return shape;
 }
@@ -237,7 +239,8 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (job.het) return try_parts(entry, fails);
   const bool behind = blocked_[entry.partition.value] != 0;
   const bool watched = job.key == settings_.watched;
-  if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
+  const bool in_line = behind && settings_.backfill == Backfill::none;  // and it does not overtake
+  if (in_line && !watched) return Tried::blocked;
   if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched)
     return Tried::blocked;
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
@@ -250,10 +253,11 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (opens && shape.opens_for.value != INT64_MAX)
     shape.cursor = 0;  // a longer one of this shape was tried where these nodes are closed
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
-  bool placed = (!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape));
+  bool placed =
+      !in_line && ((!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape)));
   const bool limited = !placed && !limited_.empty() && is_limited(entry);
-  placed = placed || (!limited && preempts_ && suspend_others(entry, shape));
-  if (!placed && !limited && !preempt(entry, shape) && may_claim(entry)) block(entry, shape);
+  placed = placed || (!in_line && !limited && preempts_ && suspend_others(entry, shape));
+  if (!placed && !limited && (in_line || !preempt(entry, shape)) && may_claim(entry)) block(entry, shape);
   if (opens) memo_->timeline().open_window(shape.reservation, false);
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
@@ -407,88 +411,6 @@ void Pass::note_start_by_rows(const QueueEntry& entry, const Shape& shape, std::
   memo_->timeline().open_cpus(fitting_row_, fitting_without_);
   note_start(entry, shape, std::move(shares));
   memo_->timeline().close_cpus();
-}
-
-bool Pass::may_claim(const QueueEntry& entry) const {
-  const bool behind = blocked_[entry.partition.value] != 0;
-  if (entry.score.key == settings_.watched) return true;
-  if (settings_.backfill == Backfill::conservative) return claims_ < settings_.depth;
-  return !behind || (next_ < guarded_.size() && guarded_[next_] != 0);
-}
-
-void Pass::promise(const Claim& claim, PartitionIndex partition, Duration span) {
-  memo_->timeline().take(claim.shares, partition, claim.start, plus(claim.start, span));
-  const auto add = [&](std::int64_t value) {
-    claims_digest_ = mix_bits(claims_digest_ ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15ULL;
-  };
-  add(claim.start.value);
-  add(span.value);
-  for (const NodeShare& share : claim.shares) {
-    const Amounts taken = share.amounts();
-    add(share.node.value);
-    add(taken.cpus);
-    add(taken.memory);
-    for (const std::int64_t count : taken.gres) add(count);
-  }
-}
-
-void Pass::lay_promises() {
-  std::map<JobKey, const Promise*> given;
-  for (const Promise& promise : *settings_.promises) given.emplace(promise.key, &promise);
-  std::vector<Timeline::Hold> holds;
-  std::vector<const Promise*> laid;
-  for (const QueueEntry& entry : memo_->queue()) {
-    const auto it = given.find(entry.job->key);
-    if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
-    if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het)
-      continue;  // plans anew: within its reservation, with all components
-    const Time start = std::max(it->second->start, plan_.made_at);
-    holds.push_back({&it->second->shares, entry.partition, start, plus(start, entry.span)});
-    laid.push_back(it->second);
-  }
-  const std::vector<char> kept = memo_->timeline().take_all(holds);
-  for (std::size_t i = 0; i < laid.size(); ++i)
-    if (kept[i]) promises_.emplace(laid[i]->key, laid[i]);
-}
-
-bool Pass::keep_promise(const QueueEntry& entry) {
-  const auto it = promises_.find(entry.job->key);
-  if (it == promises_.end() || it->second->partition != entry.partition) return false;
-  const Promise& promise = *it->second;
-  const Time start = std::max(promise.start, plan_.made_at);
-  if (!settings_.better_promises && start > plan_.made_at) {
-    blocked_[entry.partition.value] = 1;
-    ++claims_;
-    plan_.findings.push_back(
-        {promise.key, anyone_blocked_ ? Reason::priority : Reason::resources, start, promise.shares, entry.partition});
-    return true;
-  }
-  memo_->timeline().give(promise.shares, entry.partition, start, plus(start, entry.span));
-  promises_.erase(it);
-  return false;
-}
-
-void Pass::block(const QueueEntry& entry, Shape& shape) {
-  const Job& job = *entry.job;
-  const bool pinned = settings_.pinned && settings_.pinned->key == job.key && settings_.pinned->start.is_set();
-  const bool behind = blocked_[entry.partition.value] != 0;
-  Finding finding{job.key, behind ? Reason::priority : Reason::resources, {}, {}, entry.partition};
-  auto claim = memo_->timeline().earliest(shape, std::max(plan_.made_at, shape.window_start), entry.span);
-  const Duration span = claim ? span_within(shape, claim->start, entry.span) : entry.span;
-  if (span <= Duration{0}) claim.reset();
-  if (claim) {
-    if (pinned) claim->start = settings_.pinned->start;
-    finding.planned_start = claim->start;
-    finding.planned_shares = claim->shares;
-    blocked_[entry.partition.value] = 1;
-    ++claims_;
-    if (settings_.backfill == Backfill::strict)
-      shadow_ = std::min(shadow_, claim->start);
-    else if (settings_.backfill != Backfill::none)
-      promise(*claim, entry.partition, span);
-  }
-  // A job that cannot be placed even when everything ends (nodes down or drained) keeps nobody else waiting.
-  plan_.findings.push_back(std::move(finding));
 }
 
 }  // namespace millrace

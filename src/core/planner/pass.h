@@ -57,7 +57,15 @@ class Pass {
                                                     std::size_t count);
   void take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until);
   std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const;
+  void count_promises();
+  // Where nobody overtakes: the head of the partition comes first.
+  Time not_before(PartitionIndex partition) const;
+  void note_head(PartitionIndex partition, Time start);
+  const QueueEntry& at_place(std::size_t place) const { return memo_->queue()[ordered_ ? order_[place] : place]; }
+  void pass_over();
+  void end_place(const QueueEntry& entry);
   bool may_claim(const QueueEntry& entry) const;
+  bool has_promise(const QueueEntry& entry) const;  // may claim, and not only because it is watched
   void lay_promises();
   bool keep_promise(const QueueEntry& entry);  // or give it up
   bool is_settled(const Job& job) const;       // placed by this pass; of an array's rest: all its tasks
@@ -118,7 +126,8 @@ class Pass {
   std::vector<char> blocked_;  // by partition: someone of higher rank waits there
   bool anyone_blocked_ = false;
   bool watched_done_ = false;
-  std::uint32_t claims_ = 0;
+  PromiseCount count_;
+  std::map<PartitionIndex, Time> head_starts_;  // Backfill::none
   std::uint64_t claims_digest_ = 1;
   bool preempts_ = false;
   bool any_sharing_ = false;

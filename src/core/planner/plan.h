@@ -28,6 +28,7 @@ struct Finding {
   Time planned_start;  // not set: unknown
   std::vector<NodeShare> planned_shares;
   PartitionIndex partition;
+  bool promised = false;  // nobody behind it may delay the planned start
 };
 
 // A running job that should make room for a waiting one.
@@ -45,8 +46,9 @@ struct Plan {
   JobKey next_key;                   // of the state: jobs from here on were not there yet
   std::vector<Proposal> placements;  // in the order decided; each assumes the ones before it
   std::vector<Preemption> preemptions;
-  std::vector<Finding> findings;  // of the jobs looked at; all others wait behind them (Reason::priority)
-  std::int64_t steps = 0;         // work done, for budgets
+  std::vector<Finding> findings;    // of the jobs looked at; all others wait behind them (Reason::priority)
+  std::vector<Cpus> largest_nodes;  // by partition: CPUs of the largest node
+  std::int64_t steps = 0;           // work done, for budgets
 };
 
 // What may overtake a blocked job. `strict` is the rule of published comparisons: first come first served among those

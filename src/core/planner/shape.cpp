@@ -124,6 +124,18 @@ Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t most, std::u
   return unit;
 }
 
+// The nodes it waits for: those it names; otherwise those it may have that could hold a part of it.
+std::string node_set_of(const Shape& shape) {
+  KeyText key;
+  key.add(shape.partition.value).add(static_cast<std::int64_t>(shape.required)).add(shape.reservation.value);
+  for (std::size_t i = 0; i < shape.required; ++i) key.add(shape.nodes[i]);
+  if (shape.required == 0 && shape.own_nodes) key.add_list(shape.nodes);
+  if (shape.required > 0) return key.take();
+  std::string possible;
+  for (const Unit& unit : shape.units) possible += unit.possible ? '1' : '0';
+  return key.add(possible).take();
+}
+
 void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   const JobSpec& spec = *shape.spec;
   const FitRules rules = fit_rules(*state.policy);
@@ -190,6 +202,8 @@ std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& s
     shape.partition = partition;
     order_nodes(state, shape);
     measure(state, classes, shape);
+    shape.node_set =
+        node_sets_.emplace(node_set_of(shape), static_cast<std::uint32_t>(node_sets_.size())).first->second;
     const ResourceRequest& ask = spec->resource_request();
     const PartitionDef& def = state.partition(partition).def;
     shape.capped = def.max_cpus_per_node != unlimited;

@@ -37,6 +37,7 @@ struct Shape {
   std::vector<std::uint32_t> nodes;  // the order in which nodes are tried, when it is not the partition's
   bool own_nodes = false;
   std::size_t required = 0;       // so many of the first must all be used
+  std::uint32_t node_set = 0;     // shapes that wait for the same nodes have the same number
   std::vector<Unit> units;        // by node class
   std::uint32_t nodes_least = 1;  // no fewer can hold it
   std::uint32_t tasks_least = 1;  // and each of them at least so many tasks
@@ -66,6 +67,7 @@ struct Shape {
   std::size_t cursor = 0;        // nodes before it have too little free
   Duration searched{INT64_MAX};  // a job of this span or longer cannot start before `search_from`
   Time search_from;
+  Duration hopeless{INT64_MAX};  // a job of this span or longer has no room even when everything has ended
 };
 
 // How long a job of this shape would run that starts at the earliest possible moment from `at` on.
@@ -90,6 +92,7 @@ class Shapes {
 
  private:
   std::map<std::string, std::uint32_t> known_;
+  std::map<std::string, std::uint32_t> node_sets_;
   std::vector<Shape> shapes_;
   std::vector<Duration> failed_;
 };
