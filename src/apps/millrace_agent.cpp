@@ -70,6 +70,7 @@ class AgentProcess {
   void find_devices();
   Result<void> isolate_jobs(const std::string& spool);
   Result<void> build();
+  AgentHooks hooks();
   void wrap_programs(const std::string& spool, const std::string& boot_id);
   ProgramSettings program_settings();
   HealthSettings health_settings();
@@ -369,6 +370,22 @@ void AgentProcess::reboot() {
                 });
 }
 
+AgentHooks AgentProcess::hooks() {
+  AgentHooks hooks;
+  hooks.log = [this](std::string_view text) { log_.say(std::string{text}); };
+  hooks.epoch_rose = [this](std::uint64_t epoch) {
+    if (const auto written = spool_->write_epoch(epoch); !written) log_.say(written.error().story);
+  };
+  hooks.stop = [this] { loop_.stop(); };
+  hooks.reboot = [this] { reboot(); };
+  hooks.read_configuration = [this] { read_configuration(); };
+  hooks.set_logging = [this](const wire::SetLogging& wish) { set_logging(wish); };
+  hooks.lines = &log_;
+  hooks.unkillable_after = [this] { return unkillable_after(); };
+  hooks.unkillable = [this](const wire::AttemptStatus& status) { run_unkillable(status); };
+  return hooks;
+}
+
 Result<void> AgentProcess::build() {
   const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
   if (configuration_.controllers.empty()) return fail(Errc::invalid, configuration_.path + " names no controller");
@@ -423,20 +440,7 @@ Result<void> AgentProcess::build() {
   std::memcpy(&agent.first_session, random_bytes(sizeof agent.first_session).data(), sizeof agent.first_session);
   agent.first_session >>= 1;  // room to rise
   agent.highest_epoch = spool_->read_epoch();
-  AgentHooks hooks;
-  hooks.log = say;
-  hooks.epoch_rose = [this](std::uint64_t epoch) {
-    if (const auto written = spool_->write_epoch(epoch); !written) log_.say(written.error().story);
-  };
-  hooks.stop = [this] { loop_.stop(); };
-  hooks.reboot = [this] { reboot(); };
-  hooks.read_configuration = [this] { read_configuration(); };
-  hooks.set_logging = [this](const wire::SetLogging& wish) { set_logging(wish); };
-  hooks.lines = &log_;
-  hooks.unkillable_after = [this] { return unkillable_after(); };
-  hooks.unkillable = [this](const wire::AttemptStatus& status) { run_unkillable(status); };
-  agent_ =
-      std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
+  agent_ = std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), hooks());
   relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
   return {};
 }
