@@ -387,18 +387,17 @@ AgentHooks AgentProcess::hooks() {
 }
 
 Result<void> AgentProcess::build() {
-  const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
+  const std::string folder = expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()));
   if (configuration_.controllers.empty()) return fail(Errc::invalid, configuration_.path + " names no controller");
-  MR_TRY(SpoolDirectory spool,
-         SpoolDirectory::open(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
+  MR_TRY(SpoolDirectory spool, SpoolDirectory::open(folder));
   MR_TRY(const std::string spool_id, identify_spool(spool.path()));
   if (options_.clean) clean_spool(spool);
-  spool_ = std::make_unique<SpoolDirectory>(spool);
+  spool_ = std::make_unique<SpoolDirectory>(std::move(spool));
   resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
   dialer_ =
       std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, [this] { return face_->show(); });
   find_devices();
-  MR_TRY_VOID(isolate_jobs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
+  MR_TRY_VOID(isolate_jobs(folder));
   SpoolSupervisors::Settings settings;
   if (isolation_)
     settings.isolation = [this](const wire::LaunchPlan& plan) {
@@ -408,14 +407,14 @@ Result<void> AgentProcess::build() {
     };
   settings.step_program = options_.step_program.empty() ? beside_this_program("millrace-step") : options_.step_program;
   settings.boot_id = read_boot_id("") + options_.boot_suffix;
-  settings.log = say;
+  settings.log = [this](std::string_view text) { log_.say(std::string{text}); };
   settings.log_wish = [this] { return log_wish(); };
   settings.said = [this](const wire::LogLine& line) { log_.pass_on(static_cast<LogLevel>(line.level()), line.text()); };
   programs_.log_to(log_);
   if (!options_.relay && access(settings.step_program.c_str(), X_OK) != 0)
     return fail(Errc::not_found, settings.step_program + ": " + std::strerror(errno));
   supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool_, settings);
-  wrap_programs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), settings.boot_id);
+  wrap_programs(folder, settings.boot_id);
   std::optional<wire::Inventory> configured;
   if (!options_.node.empty() && configured_ != nullptr) configured = inventory_of(*configured_);
   measurements_ = std::make_unique<HostMeasurements>(configuration_.tmp_fs, loop_.now().value, std::move(configured));
@@ -505,6 +504,22 @@ Result<int> AgentProcess::run() {
   return 0;
 }
 
+constexpr std::pair<std::string_view, std::string Options::*> options_with_text[] = {
+    {"conf", &Options::dynamic_conf},
+    {"d", &Options::step_program},
+    {"extra", &Options::extra},
+    {"f", &Options::config},
+    {"instance-id", &Options::instance_id},
+    {"instance-type", &Options::instance_type},
+    {"key", &Options::key_file},
+    {"L", &Options::log_file},
+    {"N", &Options::node},
+};
+constexpr std::pair<std::string_view, bool Options::*> options_without[] = {
+    {"c", &Options::clean},      {"D", &Options::foreground},    {"M", &Options::locked},  {"relay", &Options::relay},
+    {"s", &Options::beside_log}, {"systemd", &Options::systemd}, {"Z", &Options::dynamic},
+};
+
 int print_hardware() {
   std::fputs(hardware_line(read_inventory("", "/tmp"), uptime_seconds("")).c_str(), stdout);
   return 0;
@@ -529,43 +544,12 @@ int main(int argc, char** argv) {
     if (key == "C") return print_hardware();
     if (key == "G") return print_accelerators();
     if (key == "watch-accelerators") return watch_accelerators(value);
-    if (key == "b")
-      options.boot_suffix =
-          "-" + std::to_string(getpid());  // as if the machine had booted, for tests of what follows a boot
-    else if (key == "c")
-      options.clean = true;
-    else if (key == "conf")
-      options.dynamic_conf = value;
-    else if (key == "d")
-      options.step_program = value;
-    else if (key == "D")
-      options.foreground = true;
-    else if (key == "extra")
-      options.extra = value;
-    else if (key == "f")
-      options.config = value;
-    else if (key == "instance-id")
-      options.instance_id = value;
-    else if (key == "instance-type")
-      options.instance_type = value;
-    else if (key == "key")
-      options.key_file = value;
-    else if (key == "L")
-      options.log_file = value;
-    else if (key == "M")
-      options.locked = true;
-    else if (key == "N")
-      options.node = value;
-    else if (key == "relay")
-      options.relay = true;
-    else if (key == "s")
-      options.beside_log = true;
-    else if (key == "systemd")
-      options.systemd = true;
-    else if (key == "v")
-      ++options.verbose;
-    else if (key == "Z")
-      options.dynamic = true;
+    if (key == "b") options.boot_suffix = "-" + std::to_string(getpid());  // as if the machine had booted, for tests
+    if (key == "v") ++options.verbose;
+    for (const auto& [name, text] : options_with_text)
+      if (key == name) options.*text = value;
+    for (const auto& [name, flag] : options_without)
+      if (key == name) options.*flag = true;
   }
   if (!options.dynamic_conf.empty() && !options.dynamic) {
     std::fputs("slurmd: --conf is of use with -Z only\n", stderr);
