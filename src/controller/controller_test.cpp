@@ -65,10 +65,11 @@ class AnyIdentity final : public Identities {
   }
 };
 
-ClusterConfigured one_node() {
-  const ConfigurationReport report = parse_configuration_text(
-      "ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=8 RealMemory=1000\nPartitionName=p Nodes=n1 Default=YES\n",
-      "/test/slurm.conf");
+ClusterConfigured nodes_named(const std::string& nodes) {
+  const ConfigurationReport report =
+      parse_configuration_text("ClusterName=c\nSlurmctldHost=h\nNodeName=" + nodes +
+                                   " CPUs=8 RealMemory=1000\nPartitionName=p Nodes=ALL Default=YES\n",
+                               "/test/slurm.conf");
   EXPECT_TRUE(report.errors.empty());
   ClusterConfigured out = to_facts(report.configuration, [](const std::string&) { return std::nullopt; });
   out.at = start_of_test;
@@ -83,7 +84,7 @@ class ControllerTest : public testing::Test {
 
   // Submitted when nothing had a limit yet: straight into the ledger.
   void add_job(const wire::SubmitJob& ask, UserId uid = UserId{1000}) {
-    if (!state.partitions || state.partitions->empty()) apply(state, one_node());
+    if (!state.partitions || state.partitions->empty()) apply(state, nodes_named(nodes));
     const auto decided = decide(state, to_submit_jobs(ask, {uid, GroupId{1000}, "alice", "users", {1000}}).front(),
                                 {uid}, start_of_test);
     ASSERT_TRUE(decided);
@@ -95,7 +96,7 @@ class ControllerTest : public testing::Test {
         Controller::Parts{loop, log, plan_worker, query_worker, identities, sessions, nullptr}, ControllerSettings{},
         ControllerHooks{}, state);
     sessions.serve(*controller);
-    controller->start(one_node());
+    controller->start(nodes_named(nodes));
     run();
   }
 
@@ -131,6 +132,7 @@ class ControllerTest : public testing::Test {
     return whole;
   }
 
+  std::string nodes = "n1";
   SimWorld world{1};
   SimProcess loop;
   SimWorker plan_worker, query_worker;
@@ -301,6 +303,42 @@ TEST_F(ControllerTest, A_user_ends_thousands_of_jobs_while_others_get_answers_be
   live = 0;
   for (const auto& [key, job] : controller->durable().jobs) live += job->state == JobState::ended ? 0 : 1;
   EXPECT_EQ(live, 1u);
+}
+
+TEST_F(ControllerTest, Of_a_waiting_job_the_nodes_it_needs_are_counted) {
+  nodes = "n[1-4]";
+  wire::SubmitJob wide = a_job(3);
+  wide.mutable_job()->set_tasks(20);
+  add_job(wide);
+  start();
+  wire::Request all;
+  all.mutable_query_jobs();
+  const wire::Reply reply = ask(UserId{1000}, all);
+  ASSERT_EQ(reply.jobs().jobs_size(), 1);
+  EXPECT_EQ(reply.jobs().jobs(0).node_count(), 3u);  // of 8 CPUs each
+}
+
+TEST_F(ControllerTest, A_name_means_the_jobs_of_that_name_and_no_others) {
+  for (int i = 0; i < 3; ++i) add_job(a_job(3));
+  add_job(a_job(4));
+  add_job(a_job(3), UserId{1001});
+  start();
+  const auto count = [&](const auto& wanted) {
+    std::size_t found = 0;
+    for (const auto& [key, job] : controller->durable().jobs) found += wanted(*job) ? 1 : 0;
+    return found;
+  };
+  wire::Request hold, cancel;
+  hold.mutable_hold()->set_name("nnn");
+  ask(UserId{1001}, hold);
+  EXPECT_EQ(count([](const Job& job) { return job.hold != Hold::none; }), 1u);
+  ask(UserId{0}, hold);
+  EXPECT_EQ(count([](const Job& job) { return job.hold != Hold::none; }), 4u);
+  cancel.mutable_cancel()->set_name("nnn");
+  ask(UserId{1000}, cancel);
+  EXPECT_EQ(count([](const Job& job) { return job.state == JobState::ended; }), 3u);
+  ask(UserId{0}, cancel);
+  EXPECT_EQ(count([](const Job& job) { return job.state == JobState::ended; }), 4u);
 }
 
 }  // namespace
