@@ -82,7 +82,7 @@ class ControllerProcess {
  private:
   Result<void> open_log();
   Result<void> build();
-  void build_agents(KeyFile key);
+  void build_agents();
   Result<void> listen_agents();
   Result<void> listen_clients();
   void sweep_clients();
@@ -111,6 +111,7 @@ class ControllerProcess {
   std::unique_ptr<Wal> wal_;
   State recovered_;
   std::vector<Event> first_facts_;  // what the start has to do about the log it found
+  KeyFile key_;                     // until keys_ has it
   std::optional<ClusterKeys> keys_;
   std::optional<CredentialSigner> signer_;
   std::optional<MungeNodes> munge_nodes_;
@@ -168,6 +169,7 @@ Result<void> ControllerProcess::open_log() {
     log_file_.say("cut " + std::to_string(opened.second.cut_bytes) +
                   " bytes of an unfinished write from the end of the log");
   MR_TRY(recovered_, replay(opened.second));
+  MR_TRY(key_, find_cluster_key(configuration_, recovered_));  // before anything is changed
   MR_TRY_VOID(repair(directory));
   log_file_.say("recovered " + std::to_string(recovered_.jobs.size()) + " jobs from " +
                 std::to_string(recovered_.version) + " events");
@@ -257,8 +259,7 @@ Result<void> ControllerProcess::leave_root() {
 }
 
 Result<void> ControllerProcess::build() {
-  MR_TRY(KeyFile key, find_cluster_key(configuration_, recovered_));
-  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(key.key));
+  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(key_.key));
   signer_.emplace(std::move(signer));
   plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
   query_worker_ = std::make_unique<ThreadWorker>(loop_, "query", ThreadWorker::Manner::polite);
@@ -333,12 +334,12 @@ Result<void> ControllerProcess::build() {
   recovered_ = State{};
   sessions_.serve(*controller_);
   sessions_.set_cluster(configuration_.cluster_name, configuration_.controller_port);
-  build_agents(std::move(key));
+  build_agents();
   return {};
 }
 
 // Their sessions, keys and clients.
-void ControllerProcess::build_agents(KeyFile key) {
+void ControllerProcess::build_agents() {
   const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
   agents_ = std::make_unique<OwnAgents>(
       loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
@@ -346,7 +347,7 @@ void ControllerProcess::build_agents(KeyFile key) {
   agents_->log_to(log_file_);
   agents_->count_lines([this](const std::string& kind, const std::string& line) { of_nodes_.say(kind, line); });
   keys_.emplace(
-      loop_, configuration_.cluster_key_file, std::move(key),
+      loop_, configuration_.cluster_key_file, std::exchange(key_, {}),
       [this](const std::string& node, std::uint32_t generation) {
         log_file_.say("the keys of " + node + " are revoked");
         agents_->revoke(node, generation);
@@ -394,7 +395,6 @@ void ControllerProcess::open_munge() {
     return log_file_.say("AuthType=auth/munge: " + munge.error().story + "; nodes prove themselves by keys of our own");
   log_file_.say("AuthType=auth/munge: nodes without a key of our own prove themselves by MUNGE (" + (*munge)->socket() +
                 ")");
-  // Whoever reaches the port can cause these.
   munge_nodes_.emplace(*std::move(munge), [this](const std::string& text) { repeated_.say("munge", text); });
 }
 
