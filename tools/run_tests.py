@@ -6,6 +6,7 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -43,7 +44,7 @@ class Runner:
         return code == 0
 
     def ctest(self, name, build, *choice):
-        return self.run(name, PYTHON, "tools/show.py", "ctest", build / "mill-ctest.log", "--test-dir", build, "--output-on-failure", "-j2",
+        return self.run(name, PYTHON, "tools/show.py", "ctest", build / "mill-ctest.log", "--test-dir", build, "--output-on-failure", "-j2", "--no-tests=error",
                         "--timeout", os.environ.get("MR_CTEST_TIMEOUT", "1200"), *choice)
 
     def system(self, name, build, *choice, **environment):
@@ -80,10 +81,11 @@ def run_extended(runner, whole):
 
 def run_word(runner, word, choice):
     """Test programs that have such a name, cases in them, and system tests. None at all is a failure: the word is probably wrong."""
-    listed = subprocess.run(["ctest", "--test-dir", str(ASAN), "-N", "-R", word], capture_output=True, text=True).stdout
+    listed = subprocess.run(["ctest", "--test-dir", str(ASAN), "-N", "-R", re.escape(word)], capture_output=True, text=True).stdout
     if "Test #" in listed:
-        runner.ctest(f"test programs named {word}", ASAN, "-R", word)
-    for program in sorted([*ASAN.glob("*_tests"), *(ASAN / "tests").glob("*_tests"), *(ASAN / "tests/golden").glob("*_tests")]):
+        runner.ctest(f"test programs named {word}", ASAN, "-R", re.escape(word))
+    programs = sorted([*ASAN.glob("*_tests"), *(ASAN / "tests").glob("*_tests"), *(ASAN / "tests/golden").glob("*_tests")])
+    for program in programs if re.fullmatch(r"\w+", word) else []:  # other characters have a meaning in the filter, and are in no case's name
         listed = subprocess.run([program, f"--gtest_filter=*{word}*", "--gtest_list_tests"], cwd=ROOT, capture_output=True, text=True).stdout
         if "\n  " in listed:
             runner.run(f"cases of {program.name}", program, f"--gtest_filter=*{word}*", "--gtest_brief=1")
@@ -94,7 +96,7 @@ def run_touched(runner):
     programs, systems = touched.choose(touched.changed_files(ROOT))
     print(f"== touched: {', '.join(programs + systems) or 'nothing that a test looks at'}", file=sys.stderr)
     if programs:
-        runner.ctest("test programs", ASAN, "-R", "^(" + "|".join(programs) + ")$", "--no-tests=ignore")
+        runner.ctest("test programs", ASAN, "-R", "^(" + "|".join(programs) + ")$")
     if systems:
         runner.system("system tests", ASAN, *systems)
 

@@ -87,7 +87,7 @@ def follow(command, out, line):
 
 def main():
     kind, log, *arguments = sys.argv[1:]
-    with open(log, "w") as out:
+    with open(log, "w", buffering=1) as out:
         code = {"ninja": show_ninja, "ctest": show_ctest, "apt": show_apt}[kind](arguments, out)
     if code != 0:
         sys.stderr.write(Path(log).read_text())

@@ -17,9 +17,9 @@ SYSTEM = {
     "smap": ["ecosystem"],
     "step": ["steps", "step_facts", "step_options", "step_resources", "step_trouble", "het_steps", "container", "x11", "suspend", "gpu", "isolation",
              "submit", "no_kill", "special_requests"],
-    "store": ["kill_after_ack", "random_kill", "bad_input", "up"],
+    "store": ["kill_after_ack", "random_kill", "bad_input", "repair", "up"],
 }
-WHOLE_CORE = ["scenarios", "properties", r"simulation\..*", "references", r"golden\..*"]
+WHOLE_CORE = ["scenarios", "properties", "requests", r"simulation\..*", "references", r"golden\..*"]
 
 
 def changed_files(root):
@@ -27,8 +27,10 @@ def changed_files(root):
     def git(*words):
         return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True)
     base = git("merge-base", "HEAD", "origin/main")
-    names = git("diff", "--name-only", base.stdout.strip() if base.returncode == 0 else "HEAD").stdout.split("\n")
-    names += git("ls-files", "--others", "--exclude-standard").stdout.split("\n")
+    if base.returncode != 0:
+        return ["CMakeLists.txt"]  # what changed is not known: everything
+    names = git("diff", "--name-only", "-z", base.stdout.strip()).stdout.split("\0")
+    names += git("ls-files", "--others", "--exclude-standard", "-z").stdout.split("\0")
     return sorted({name for name in names if name})
 
 
@@ -70,8 +72,8 @@ def choose(names):
                 systems.add(match[1] or match[2])
         elif name.startswith(("tests/system/", "tests/bench/host")):
             every_system = True
-        elif match := re.match(r"tests/(scenarios|property|simulation|references|golden|fuzz)/", name):
-            programs.add({"property": "properties", "scenarios": "scenarios", "references": "references"}.get(match[1], f"{match[1]}\\..*"))
+        elif match := re.match(r"tests/(scenarios|property|simulation|references|requests|golden|fuzz)/", name):
+            programs.add({"property": "properties", "scenarios": "scenarios", "references": "references", "requests": "requests"}.get(match[1], f"{match[1]}\\..*"))
         elif name.startswith("docs/user/"):
             systems.add("user_pages")
     return sorted(programs), ["."] if every_system else sorted(f"test_{name}.py" for name in systems)

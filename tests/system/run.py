@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,10 +47,13 @@ class Run:
                 try:
                     self.follow(process, reader, progress)
                 except BaseException:
-                    process.terminate()
-                    process.wait()
+                    end_session(process)
                     raise
             self.code = process.returncode
+        missing = self.collected - len(self.tests)
+        if self.code in (0, 1) and missing > 0:
+            words = f"{missing} of {self.collected} tests have no result; {log} says why"
+            self.tests["no result"] = dict(test="no result", outcome="failed", seconds=0, text=words, output="")
         if self.code not in (0, 1, 5):  # 5: nothing chosen
             self.tests["pytest"] = dict(test="pytest", outcome="failed", seconds=0, text=Path(log).read_text()[-4000:], output="")
 
@@ -76,12 +80,22 @@ class Run:
             return  # a teardown that fails too
         self.tests[told["test"]] = told
         if progress:
-            word = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}[told["outcome"]]
+            word = {"passed": "ok", "failed": "FAILED"}.get(told["outcome"], told["outcome"])
             why = f": {told['text']}" if told["outcome"] == "skipped" else ""
             progress.done(f"{word} {told['test']} ({told['seconds']:.1f} s){why}")
 
     def of(self, outcome):
         return [told for told in self.tests.values() if told["outcome"] == outcome]
+
+
+def end_session(process):
+    """pytest takes its clusters down; after a minute it is ended with whatever it started."""
+    process.terminate()
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def file_name(test):
@@ -120,6 +134,9 @@ def main():
     for told in [told for told in tests.values() if told["outcome"] == "failed"]:
         first = keep(logs, told, "first")
         print(f"FAILED {told['test']}\n{told['text']}\n{told['output'][-20000:]}", flush=True)
+        if "::" not in told["test"]:  # pytest itself
+            failed.append(told["test"])
+            continue
         again = Run([told["test"], f"--build={chosen.build.resolve()}", "-p", "no:xdist"], logs / "pytest-again.log")
         results = list(again.tests.values())
         for one in results:
