@@ -48,7 +48,7 @@ void Planning::start() {
   settings_.unreachable = source_.unreachable();
   began_ = loop_.steady();
   queued_ = snapshot.queue.size();
-  pass_ = std::make_unique<Pass>(snapshot, settings_, began_, &memo_);
+  pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now(), &memo_);
   slice();
 }
 

@@ -44,7 +44,7 @@ class Planning final {
   const std::int64_t steps_per_slice_;
   Memo memo_;  // of the pass under way, on the worker
   std::unique_ptr<Pass> pass_;
-  Time began_;              // the pass under way
+  Time began_;              // the pass under way; by the clock that nobody sets
   std::size_t queued_ = 0;  // for it
   bool finished_ = false;
   bool again_ = false;
