@@ -123,7 +123,7 @@ def test_grace(checks, cluster):
     wait_for("the job runs", ready.exists)
     urgent = cluster.submit("-p", "urgent", "-N1", "-n2", "-w", "n1", "-t", "10", "-o", "/dev/null", "--wrap", "true")
     wait_for("the job is told", told.exists)
-    checks.that("the one with grace ends by itself", cluster.wait_for_job(graced)["ExitCode"] == "0:0", cluster.job(graced))
+    checks.that("the one with grace ends by itself, and was preempted", cluster.wait_for_job(graced)["JobState"] == "PREEMPTED", cluster.job(graced))
     checks.that("and the urgent one runs long before the grace is over", cluster.wait_for_job(urgent, seconds=60)["JobState"] == "COMPLETED")
     cluster.wait_for_nodes()
 

@@ -319,7 +319,7 @@ class Cluster:
 
     def wait_for_job(self, job, states=None, seconds=60):
         """Waits until the job is in one of the states, or has ended; its fields."""
-        ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
+        ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED")
 
         def there():
             self.must_live()
