@@ -168,7 +168,8 @@ Result<void> AgentProcess::start_logging() {
   if (!log_path_.empty()) {
     MR_TRY_VOID(log_.open(log_path_));
   }
-  if (options_.beside_log) MR_TRY_VOID(work_beside(log_path_, expand(configuration_.agent_spool_pattern)));
+  if (options_.beside_log || !options_.foreground)
+    MR_TRY_VOID(work_beside(log_path_, expand(configuration_.agent_spool_pattern)));
   if (options_.locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
     return fail(Errc::io, std::string{"-M: "} + std::strerror(errno));
   set_up_log(configuration_.log);
@@ -470,7 +471,8 @@ void AgentProcess::handle_signal(int signal) {
 }
 
 Result<int> AgentProcess::run() {
-  MR_TRY(configuration_, load_configuration(options_.config.empty() ? configuration_path() : options_.config));
+  MR_TRY(configuration_,
+         load_configuration(absolute_path(options_.config.empty() ? configuration_path() : options_.config)));
   MR_TRY_VOID(choose_node());
   MR_TRY(face_, OwnFace::find(configuration_, node_, options_.key_file, options_.relay));
   const std::string spool = expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()));
@@ -505,16 +507,11 @@ Result<int> AgentProcess::run() {
 }
 
 constexpr std::pair<std::string_view, std::string Options::*> options_with_text[] = {
-    {"conf", &Options::dynamic_conf},
-    {"d", &Options::step_program},
-    {"extra", &Options::extra},
-    {"f", &Options::config},
-    {"instance-id", &Options::instance_id},
-    {"instance-type", &Options::instance_type},
-    {"key", &Options::key_file},
-    {"L", &Options::log_file},
-    {"N", &Options::node},
+    {"conf", &Options::dynamic_conf},           {"extra", &Options::extra}, {"instance-id", &Options::instance_id},
+    {"instance-type", &Options::instance_type}, {"N", &Options::node},
 };
+constexpr std::pair<std::string_view, std::string Options::*> options_with_path[] = {
+    {"d", &Options::step_program}, {"f", &Options::config}, {"key", &Options::key_file}, {"L", &Options::log_file}};
 constexpr std::pair<std::string_view, bool Options::*> options_without[] = {
     {"c", &Options::clean},      {"D", &Options::foreground},    {"M", &Options::locked},  {"relay", &Options::relay},
     {"s", &Options::beside_log}, {"systemd", &Options::systemd}, {"Z", &Options::dynamic},
@@ -548,6 +545,8 @@ int main(int argc, char** argv) {
     if (key == "v") ++options.verbose;
     for (const auto& [name, text] : options_with_text)
       if (key == name) options.*text = value;
+    for (const auto& [name, path] : options_with_path)
+      if (key == name) options.*path = absolute_path(value);
     for (const auto& [name, flag] : options_without)
       if (key == name) options.*flag = true;
   }
@@ -555,6 +554,7 @@ int main(int argc, char** argv) {
     std::fputs("slurmd: --conf is of use with -Z only\n", stderr);
     return 1;
   }
+  close_inherited_descriptors();
   signal(SIGPIPE, SIG_IGN);
 #ifndef __SANITIZE_ADDRESS__  // which reads its own process to look for leaks
   prctl(PR_SET_DUMPABLE, 0);  // the node's key is in our memory; a limit on core files would be the jobs' limit too

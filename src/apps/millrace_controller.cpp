@@ -420,6 +420,14 @@ Result<void> ControllerProcess::listen_agents() {
   return {};
 }
 
+std::string local_time_text() {
+  char text[32];
+  const time_t now = time(nullptr);
+  tm local{};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&now, &local));
+  return text;
+}
+
 Result<int> ControllerProcess::run() {
   const std::string path = options_.config.empty() ? configuration_path() : options_.config;
   MR_TRY(configuration_, load_configuration(path));
@@ -441,17 +449,14 @@ Result<int> ControllerProcess::run() {
   if (!configuration_.log.schedule_file.empty())
     MR_TRY_VOID(in_context(schedule_log_.open(configuration_.log.schedule_file), "SlurmSchedLogFile"));
   set_up_logs();
-  char text[32];
-  const time_t now = time(nullptr);
-  tm local{};
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&now, &local));
-  started_text_ = text;
-  MR_TRY_VOID(make_state_folder());
+  started_text_ = local_time_text();
+  MR_TRY_VOID(make_state_folder(configuration_));
   MR_TRY(state_, lock_state(configuration_.state_dir, configuration_.controller_pid_file));
   MR_TRY_VOID(pid_file_.write(configuration_.controller_pid_file));
   MR_TRY_VOID(leave_root());
   MR_TRY_VOID(check_socket_folder(configuration_));
-  if (options_.beside_log) MR_TRY_VOID(work_beside(configuration_.controller_log_file, configuration_.state_dir));
+  if (options_.beside_log || !options_.foreground)
+    MR_TRY_VOID(work_beside(configuration_.controller_log_file, configuration_.state_dir));
   show_notes();
   open_munge();
   MR_TRY_VOID(open_log());
@@ -491,6 +496,11 @@ Result<int> ControllerProcess::run() {
   return exit_code_;
 }
 
+constexpr std::pair<std::string_view, bool Options::*> options_without[] = {{"c", &Options::forget_state},
+                                                                            {"D", &Options::foreground},
+                                                                            {"s", &Options::beside_log},
+                                                                            {"systemd", &Options::systemd}};
+
 }  // namespace
 }  // namespace millrace
 
@@ -507,23 +517,13 @@ int main(int argc, char** argv) {
   for (const auto& [key, value] : *words) {
     if (key == "h") return std::fputs(daemon_usage(command).c_str(), stdout) < 0;
     if (key == "V") return std::printf("slurm %s\n", slurm_version) < 0;
-    if (key == "c")
-      options.forget_state = true;
-    else if (key == "D")
-      options.foreground = true;
-    else if (key == "f")
-      options.config = value;
-    else if (key == "L")
-      options.log_file = value;
-    else if (key == "n")
-      options.niceness = value;
-    else if (key == "s")
-      options.beside_log = true;
-    else if (key == "systemd")
-      options.systemd = true;
-    else if (key == "v")
-      ++options.verbose;
+    if (key == "f" || key == "L") (key == "f" ? options.config : options.log_file) = absolute_path(value);
+    if (key == "n") options.niceness = value;
+    if (key == "v") ++options.verbose;
+    for (const auto& [name, flag] : options_without)
+      if (key == name) options.*flag = true;
   }
+  close_inherited_descriptors();
   signal(SIGPIPE, SIG_IGN);
   mallopt(M_ARENA_MAX,
           2);  // a snapshot or a long query on a worker must not leave its peak behind in an arena of its own

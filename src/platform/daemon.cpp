@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace millrace {
 namespace {
@@ -133,7 +136,16 @@ Result<void> own_directory(const std::string& path, unsigned mode, const LocalUs
                                  user.name + ": `chown -R " + user.name + " " + path + "` would do it");
 }
 
+void close_inherited_descriptors() { static_cast<void>(syscall(SYS_close_range, 3, ~0U, 0)); }
+
+std::string absolute_path(const std::string& path) {
+  std::error_code problem;
+  const auto full = std::filesystem::absolute(path, problem);
+  return path.empty() || problem ? path : full.string();
+}
+
 Result<void> work_beside(const std::string& log_file, const std::string& otherwise) {
+  if (!otherwise.starts_with('/')) return {};  // what the configuration means by such a path is where we are
   const std::size_t slash = log_file.rfind('/');
   if (slash != std::string::npos && slash > 0 && access(log_file.substr(0, slash).c_str(), W_OK) == 0 &&
       chdir(log_file.substr(0, slash).c_str()) == 0)

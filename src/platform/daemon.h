@@ -42,6 +42,11 @@ class PidFile {
   std::string path_;
 };
 
+// What whoever starts us left open is not ours to keep: a pipe of theirs would never end. Before anything is opened.
+void close_inherited_descriptors();
+// A path of a command line, as it is meant from wherever we work later.
+std::string absolute_path(const std::string& path);
+
 // From root to this user, with its groups, for good.
 Result<void> become(const LocalUser& user);
 // The folder belongs to the user afterwards: made for it when it is missing; one that is there and somebody else's is

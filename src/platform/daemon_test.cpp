@@ -1,7 +1,9 @@
 // src/platform/daemon_test.cpp - what a daemon refuses before it begins.
 #include "platform/daemon.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -28,6 +30,18 @@ TEST(Daemon, A_state_directory_that_others_may_write_to_is_refused) {
     ASSERT_FALSE(made) << mode;
     EXPECT_NE(made.error().story.find("chmod go-w"), std::string::npos) << made.error().story;
   }
+}
+
+TEST(Daemon, Inherited_descriptors_are_closed_and_standard_ones_are_not) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int left = open("/dev/null", O_RDONLY);
+    close_inherited_descriptors();
+    _exit(fcntl(left, F_GETFD) == -1 && fcntl(2, F_GETFD) != -1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Daemon, A_pid_file_is_removed_only_by_the_process_it_names) {
