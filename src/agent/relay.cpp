@@ -49,7 +49,8 @@ void Relay::request(ClientId id, std::string_view bytes) {
   if (!is_connected_) return client.answer(controller_away(number, "this node has no connection to it"));
   if (client.pending.size() >= pending_max)
     return client.answer(controller_away(number, "too many unanswered requests on one connection"));
-  client.pending.insert(number);
+  if (!client.pending.insert(number).second)
+    return client.answer(controller_away(number, "a request of this number has not been answered yet"));
   wire::RelayedRequest relayed;
   relayed.set_client(id);
   relayed.set_uid(client.uid);

@@ -4,6 +4,8 @@
 #include "controller/crontabs.h"
 #include "core/admission/report_node.h"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
@@ -16,11 +18,13 @@ constexpr Duration worth_saying = seconds(5);
 void Controller::see_clock() {
   const Time now = loop_.now();
   const Duration ahead = now - loop_.steady();
-  const Duration by = ahead - std::exchange(clock_ahead_, ahead);
+  const Duration before = std::exchange(clock_ahead_, ahead);
+  const Duration by = ahead - before;
   if (by < step_least && by > Duration{-step_least.value}) return;
   complain("the clock was set by " + std::to_string(by.value / 1'000'000) +
            " s; jobs keep the time they have run and the time that is left to them");
-  commit_.happen({ClockStepped{by, now}});
+  // The steady clock begins with the machine, so this is when it started, by the clock as it was.
+  commit_.happen({ClockStepped{by, now, Time{std::max<std::int64_t>(before.value, 0)}}});
   std::map<NodeIndex, Time> runs;
   for (const auto& [index, due] : power_runs_) runs.emplace(index, due + by);
   power_runs_ = std::move(runs);

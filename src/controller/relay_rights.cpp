@@ -47,6 +47,14 @@ std::uint32_t single_job(const wire::Request& request) {
   }
 }
 
+// What a number of an array or of a heterogeneous job means may be on other nodes, too.
+bool means_more(const State& state, const wire::Request& request, std::uint32_t id) {
+  if (!request.has_cancel() && !request.has_requeue()) return false;
+  const Job* job = state.find_job(JobId{id});
+  const ArrayState* array = job ? state.find_array(job->array) : nullptr;
+  return job && (job->het || (array && array->id == job->id));
+}
+
 bool has_job_there(const State& state, const Node& node, UserId uid) {
   return std::ranges::any_of(node.jobs, [&](JobKey key) { return state.job(key).spec->owner->uid == uid; });
 }
@@ -75,7 +83,8 @@ std::optional<std::string> relay_refusal(const State& state, const RelayedAsker&
   const Node* node = index ? &state.node(*index) : nullptr;
   if (asker.privileged) {
     if (request.has_update_node() && request.update_node().nodes() == name) return std::nullopt;
-    if (node && is_job_there(state, *node, single_job(request))) return std::nullopt;
+    const std::uint32_t id = single_job(request);
+    if (node && is_job_there(state, *node, id) && !means_more(state, request, id)) return std::nullopt;
     return "from the compute node " + name +
            " root and SlurmUser may ask, change the node itself, and act on a single job that is there; for more, see "
            "`millrace key node --login --root`";

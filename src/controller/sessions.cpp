@@ -138,7 +138,11 @@ void Sessions::received(ClientId client, std::string_view bytes) {
     if (auto why = it->second->judge_(request))
       return refuse(client, request.number(), 2002, "Access/permission denied", *std::move(why));
   if (!controller_) return;
-  it->second->unanswered_.insert(request.number());
+  if (!it->second->unanswered_.insert(request.number()).second) {
+    refuse(client, request.number(), 2037, "Requested operation is presently disabled",
+           "a request of this number has not been answered yet");
+    return left(client);  // else the refusal would count as its answer
+  }
   const Asker asker = it->second->asker_;  // a copy: handling may end the session
   controller_->request(asker, request);
 }

@@ -516,9 +516,8 @@ void Scenario::end_each() {
     for (auto events = decide_leave_unpowered(state_, key, at_second(now_)); !events.empty();
          events = decide_leave_unpowered(state_, key, at_second(now_)))
       happen(events);
-    if (!state_.active.contains(key)) continue;
+    if (!state_.active.contains(key) || !state_.job(key).is_on_nodes()) continue;
     const Job& job = state_.job(key);
-    if (!job.is_on_nodes()) continue;
     const PlannedRun& planned = planned_[job.array.value != 0 ? job.array : job.key];
     const bool prolog_failed = planned.programs.prolog_fails && job.attempt.value == 0 &&
                                job.state == JobState::running && job.program == JobProgram::none &&
@@ -543,6 +542,7 @@ void Scenario::end_on_nodes(const Job& job, const ReportEnd& how) {
   for (const NodeShare& share : shares) {
     ReportEnd here = how;
     here.node = share.node;
+    here.words = "nothing of it began";  // said of a failed launch only
     if (takes > 0 && !share.exited) {
       happen(decide_exit(state_, here, at_second(now_)));
       program_times_.epilog[key] = now_ + takes;

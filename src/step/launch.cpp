@@ -241,17 +241,22 @@ Result<void> become_user(const UserIds& user) {
   return {};
 }
 
+// Of what runs out here, a step of many tasks can use up our own descriptors, and a job the numbers of processes.
+static Errc errno_of_machine(int problem) {
+  return problem == ENFILE || problem == ENOMEM || problem == ENOBUFS ? Errc::unfit : Errc::io;
+}
+
 Result<StartedTask> start_task(const TaskSpec& spec) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail(Errc::unfit, std::string{"make a socket pair: "} + std::strerror(errno));
+    return fail(errno_of_machine(errno), std::string{"make a socket pair: "} + std::strerror(errno));
   const pid_t pid = fork();
   if (pid == 0) run_child(spec, ends[1]);
   const int problem = errno;
   close(ends[1]);
   if (pid > 0) return StartedTask{pid, ends[0]};
   close(ends[0]);
-  return fail(Errc::unfit, std::string{"fork: "} + std::strerror(problem));
+  return fail(errno_of_machine(problem), std::string{"fork: "} + std::strerror(problem));
 }
 
 std::optional<TaskReport> read_report(int report) {

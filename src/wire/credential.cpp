@@ -31,10 +31,15 @@ class KeyFolder {
   KeyFolder& operator=(const KeyFolder&) = delete;
   ~KeyFolder() {
     if (fd_ >= 0) close(fd_);
+    if (lock_ >= 0) close(lock_);
   }
   bool is_open() const { return fd_ >= 0; }
   const std::string& path() const { return path_; }
-  bool lock() const { return flock(fd_, LOCK_EX) == 0; }  // until we are gone
+  // Until we are gone. Not by the folder itself, which the controller keeps locked as its state directory.
+  bool lock(const std::string& file) {
+    lock_ = open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return lock_ >= 0 && flock(lock_, LOCK_EX) == 0;
+  }
   bool sync() const { return fsync(fd_) == 0; }
   // The controller reads it as SlurmUser, whose folder it is, whoever makes it.
   bool give(int file) const {
@@ -45,6 +50,7 @@ class KeyFolder {
  private:
   const std::string path_;
   const int fd_;
+  int lock_ = -1;
 };
 
 // A file that is there is left alone. On failure errno says why, and nothing is left.
@@ -184,8 +190,8 @@ std::string node_key_line(std::string_view name, std::string_view key) {
 }
 
 Result<std::uint32_t> revoke_keys(const std::string& path, const std::string& node) {
-  const KeyFolder folder(path);
-  if (!folder.is_open() || !folder.lock()) return fail(Errc::io, why(folder.path()));
+  KeyFolder folder(path);
+  if (!folder.is_open() || !folder.lock(path)) return fail(Errc::io, why(folder.path()));
   MR_TRY(KeyFile file, read_key_file(path));
   if (!file.node.empty()) return fail(Errc::invalid, path + ": this is the key of a node; the cluster's is needed");
   const std::uint32_t generation = ++file.generations[node];

@@ -47,9 +47,10 @@ NodeClockJudged get(const log::NodeClockJudged& from) {
 void put(const ClockStepped& from, log::ClockStepped& to) {
   to.set_by(from.by.value);
   to.set_at(from.at.value);
+  if (from.since.is_set()) to.set_since(from.since.value);
 }
 
-ClockStepped get(const log::ClockStepped& from) { return {Duration{from.by()}, Time{from.at()}}; }
+ClockStepped get(const log::ClockStepped& from) { return {Duration{from.by()}, Time{from.at()}, Time{from.since()}}; }
 
 Line describe(const NodeRegistered& e) {
   Line line{"NodeRegistered"};

@@ -2,6 +2,7 @@
 // names somebody, and the controller does what they say.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -72,7 +73,7 @@ TEST(Rights, Table_has_every_kind_of_request) {
     EXPECT_TRUE(listed.insert(static_cast<int>(right.request)).second) << "twice: " << static_cast<int>(right.request);
   std::size_t kinds = 0;
   for (const SchemaField& field : schema.at("Request")) {
-    if (field.name == "protocol" || field.name == "number") continue;
+    if (std::islower(field.type.front())) continue;  // what every request has: its number, the cluster it is meant for
     ++kinds;
     EXPECT_TRUE(listed.contains(field.number)) << field.name << " is in no row of controller/rights";
   }

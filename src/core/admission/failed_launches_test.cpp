@@ -197,6 +197,25 @@ TEST_F(FailedLaunches, Setting_the_clock_leaves_jobs_the_time_they_have) {
   EXPECT_EQ(next_deadline(state_), now_ + seconds(480));
 }
 
+TEST_F(FailedLaunches, Correcting_a_clock_that_was_wrong_at_boot_leaves_older_jobs_alone) {
+  const JobKey key = submit(1);
+  start(key, well);
+  const Time began = now_;
+  const Time booted = now_ + seconds(7200);  // two hours ahead
+  now_ = now_ + seconds(100);
+  happen({ClockStepped{seconds(-7200), now_, booted}});
+  EXPECT_EQ(state_.job(key).started_at, began);
+}
+
+TEST_F(FailedLaunches, An_administrator_who_resumes_a_node_begins_anew) {
+  run(submit(9), well, AttemptEnd::exited);
+  for (const std::uint32_t user : {1u, 2u, 3u}) run(submit(user), sick, AttemptEnd::launch_failed);
+  happen({NodeStateChanged{sick, NodeOrder::drain, "looked at", UserId{0}, now_, {}, {}}});
+  happen({NodeStateChanged{sick, NodeOrder::resume, "", UserId{0}, now_, {}, {}}});
+  run(submit(1), sick, AttemptEnd::launch_failed);
+  EXPECT_FALSE(state_.node(sick).drain);
+}
+
 TEST_F(FailedLaunches, Success_and_time_wash_failures_away) {
   for (int round = 0; round < 2; ++round) {
     run(submit(1), sick, AttemptEnd::launch_failed);

@@ -13,6 +13,12 @@ void move_time(Time& at, Duration by) {
   if (at.is_set() && at != never) at = at + by;
 }
 
+// A time that was read from the clock since the machine started. An older one is left alone: a machine that boots with
+// a wrong clock sets it right soon after, and what was read before it went down is right as it is.
+void move_read(Time& at, const ClockStepped& e) {
+  if (at >= e.since) move_time(at, e.by);
+}
+
 // What it has run, and what is left to it, stay as they are.
 void shift_active(State& state, JobKey key, const ClockStepped& e) {
   const auto deadlines = [&] {
@@ -26,9 +32,9 @@ void shift_active(State& state, JobKey key, const ClockStepped& e) {
   if (preempted) state.deadlines.erase(before.second);
   count_job(state, state.job(key), Count::take_away, e.at);
   Job& job = state.edit_job(key);
-  move_time(job.started_at, e.by);
+  move_read(job.started_at, e);
   move_time(job.preempt_due, e.by);
-  if (job.suspension) move_time(job.suspension.edit().changed_at, e.by);
+  if (job.suspension) move_read(job.suspension.edit().changed_at, e);
   count_job(state, state.job(key), Count::add, e.at);
   const auto after = deadlines();
   if (limited) state.deadlines.set(after.first, {});
@@ -62,14 +68,14 @@ void shift_delays(State& state, JobKey key, const ClockStepped& e) {
       state.deadlines.set({dependency.due_at, key, DeadlineKind::dependency_delay}, {});
 }
 
-void shift_nodes(State& state, Duration by) {
+void shift_nodes(State& state, const ClockStepped& e) {
   std::vector<NodeIndex> all;
   for (const auto& [index, node] : state.nodes) all.push_back(index);
   for (const NodeIndex index : all) {
     Node& node = state.edit_node(index);
-    move_time(node.last_busy, by);
-    move_time(node.power.due, by);
-    move_time(node.reboot_due, by);
+    move_read(node.last_busy, e);
+    move_time(node.power.due, e.by);
+    move_time(node.reboot_due, e.by);
   }
 }
 
@@ -90,9 +96,22 @@ void step_clock(State& state, const ClockStepped& e) {
   for (const JobKey key : delayed) shift_delays(state, key, e);
   std::vector<StepKey> steps;
   for (const auto& [key, nothing] : state.running_steps) steps.push_back(key);
-  for (const StepKey& key : steps) move_time(state.steps.edit(key)->edit().start.at, e.by);
-  shift_nodes(state, e.by);
+  for (const StepKey& key : steps) move_read(state.steps.edit(key)->edit().start.at, e);
+  shift_nodes(state, e);
   move_time(state.slice_due, e.by);
+}
+
+void begin_boot(Node& node, const std::string& id) {
+  if (node.boot_id != id) node.failed_launches.clear();
+  node.boot_id = id;
+}
+
+void take_over(Node& node, NodeOrder order) {
+  using enum NodeOrder;
+  const bool about_drain = order == drain || order == undrain || order == resume || order == down ||
+                           order == NodeOrder::fail || order == future;
+  if (about_drain) node.drained_for_clock = false;
+  if (order == undrain || order == resume || order == future) node.failed_launches.clear();
 }
 
 // Its drain goes as it came, unless somebody had a hand in it meanwhile.

@@ -60,7 +60,6 @@ void count_requeue(const State& state, Job& job) {
 void fail_launch(const State& state, Job& job) {
   job.outcome = Outcome::failed;
   job.end_reason = Reason::launch_failure;
-  job.failed_node.reset();
   job.requeue_wanted = job.spec->requeue ||
                        (state.policy->requeue_on_prolog_failure && job.spec->is_batch() && !job.spec->allocation_only);
   job.requeue_held = job.launch_failed = job.requeue_wanted && state.policy->hold_on_prolog_failure;
@@ -147,10 +146,7 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
   if (decided) return;
   note_trouble(job, e);
   if (e.end == AttemptEnd::prolog_failed) {
-    if (job.state != JobState::completing) {
-      fail_launch(state, job);
-      job.failed_node = e.node;
-    }
+    if (job.state != JobState::completing) fail_launch(state, job);
   } else if (is_fault_of_node(e.end)) {
     start_elsewhere(job, e);
   } else if (outcome == Outcome::node_fail) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "core/ledger/apply_clock.h"
 #include "core/ledger/apply_partition.h"
 #include "core/ledger/apply_power.h"
 #include "core/model/node_use.h"
@@ -254,7 +255,7 @@ void register_node(State& state, const NodeRegistered& e) {
   if (node.condition != NodeCondition::up && state.policy->power_saving)
     node.last_busy = e.at;  // from now on it is idle
   const std::uint32_t rule = state.policy->return_to_service;
-  node.boot_id = e.boot_id;
+  begin_boot(node, e.boot_id);
   node.inventory = SharedValue(e.inventory);
   complete(state, e.node, *node.def);
   if (rebooted && node.reboot == Reboot::issued) return come_back(state, node, e);
@@ -295,7 +296,7 @@ void change_node(State& state, const NodeStateChanged& e) {
   const bool was_future = node.future;
   const Power power_before = node.power.state;
   const bool was_ready = node.is_ready();
-  node.drained_for_clock = false;  // from now on it is somebody else's matter
+  take_over(node, e.order);
   switch (e.order) {
     case NodeOrder::drain:
       node.drain = true;

@@ -246,8 +246,9 @@ struct NodeClockJudged {
 
 // Somebody has set the controller's clock: what was to last so long from now on still does.
 struct ClockStepped {
-  Duration by;  // forward; backward when it is negative
-  Time at;      // by the clock as it is now
+  Duration by;   // forward; backward when it is negative
+  Time at;       // by the clock as it is now
+  Time since{};  // when the machine started, by the clock as it was: what is older was read from another clock
 };
 
 enum class NodeOrder : std::uint8_t {

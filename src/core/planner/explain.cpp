@@ -98,12 +98,15 @@ std::string held_words(const State& state, const Job& job, Reason reason) {
              ", more often than MaxBatchRequeue=" + std::to_string(state.policy->max_requeues) +
              " allows, and is held; " + release + ".";
     case Reason::launch_failed_held: {
-      const bool known = job.failed_node && state.nodes.contains(*job.failed_node);
-      return "What runs before a job (the prolog) failed" +
-             (known ? " on node " + state.node(*job.failed_node).def->name : std::string{}) +
+      const bool known = job.trouble && state.nodes.contains(job.trouble->node);
+      const std::string where = known ? " on node " + state.node(job.trouble->node).def->name : std::string{};
+      if (known && job.trouble->tries > 0)
+        return "It was launched " + count_of(job.trouble->tries, "time") + " and could not begin, the last time" +
+               where + ", so it is held. The job is not to blame: an administrator finds the cause in the log there; " +
+               release + " again.";
+      return "What runs before a job (the prolog) failed" + where +
              ", so it was put back into the queue and held. The job is not to blame: an administrator finds the cause "
-             "in "
-             "the log there; " +
+             "in the log there; " +
              release + " again.";
     }
     default:
