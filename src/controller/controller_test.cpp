@@ -279,6 +279,19 @@ TEST_F(ControllerTest, A_connection_has_so_many_unanswered_requests) {
   EXPECT_EQ(reply.failure().notes(0), "too many unanswered requests on one connection (256)");
 }
 
+TEST_F(ControllerTest, A_number_that_is_not_answered_yet_is_not_taken_again) {
+  add_job(a_job(3));
+  start();
+  std::size_t answers = 0;
+  const ClientId client = sessions.accept_relayed(UserId{1000}, GroupId{1000}, [&](std::string) { ++answers; });
+  wire::Request request;
+  request.set_protocol(protocol_version);
+  request.set_number(1);
+  request.mutable_wait_job()->set_job_id(1);
+  for (int i = 0; i < 5; ++i) sessions.relayed_message(client, request.SerializeAsString());
+  EXPECT_EQ(answers, 1u) << "the second is refused, and the connection ends";
+}
+
 TEST_F(ControllerTest, A_user_ends_thousands_of_jobs_while_others_get_answers_between) {
   for (int i = 0; i < 3000; ++i) add_job(a_job(3));
   add_job(a_job(3), UserId{1001});

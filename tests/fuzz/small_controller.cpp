@@ -89,8 +89,9 @@ struct SmallController::Parts {
   OwnAgents agents;
   std::unique_ptr<Controller> controller;
   std::map<std::uint32_t, ClientId> clients;
-  std::string answer;  // the last one
-  State first;         // what it began with
+  std::string answer;
+  std::uint64_t number = 0;  // the last one
+  State first;               // what it began with
   struct Agent {
     LinkHandler* handler = nullptr;
     std::uint64_t sequence = 0;
@@ -148,6 +149,7 @@ wire::Reply SmallController::request(std::uint32_t uid, std::string_view bytes) 
   wire::Request ask;
   if (!ask.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
   ask.set_protocol(protocol_version);
+  ask.set_number(++parts_->number);  // one that is not answered may not be used again
   ClientId& client = parts_->clients[uid];
   if (client == 0)
     client = parts_->sessions.accept_relayed(UserId{uid}, GroupId{uid},
