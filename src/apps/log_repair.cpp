@@ -35,11 +35,14 @@ Result<std::string> keep_log(const std::string& directory, std::uint64_t version
   if (!fs::create_directory(kept, wrong)) return io_failure(kept, wrong);
   fs::permissions(kept, fs::perms::owner_all, wrong);
   if (wrong) return io_failure(kept, wrong);
+  std::uint64_t last = 0;  // is written on, so that another name of it would not stay as it was
+  for (const auto& entry : fs::directory_iterator(directory, wrong))
+    last = std::max(last, segment_number(entry.path().filename().string()).value_or(0));
   for (const auto& entry : fs::directory_iterator(directory, wrong)) {
     const std::string name = entry.path().filename().string();
     if (!segment_number(name) && !snapshot_index(name)) continue;
     std::error_code failed = std::make_error_code(std::errc::not_supported);
-    if (!whole) fs::create_hard_link(entry.path(), kept + "/" + name, failed);
+    if (!whole && segment_number(name) != last) fs::create_hard_link(entry.path(), kept + "/" + name, failed);
     if (failed) fs::copy_file(entry.path(), kept + "/" + name, failed);
     if (failed) return io_failure(kept + "/" + name, failed);
   }

@@ -89,9 +89,9 @@ struct SmallController::Parts {
   OwnAgents agents;
   std::unique_ptr<Controller> controller;
   std::map<std::uint32_t, ClientId> clients;
-  std::string answer;
-  std::uint64_t number = 0;  // the last one
-  State first;               // what it began with
+  std::string answer;  // the last one
+  std::uint64_t number = 0;
+  State first;  // what it began with
   struct Agent {
     LinkHandler* handler = nullptr;
     std::uint64_t sequence = 0;
