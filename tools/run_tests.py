@@ -67,13 +67,15 @@ def run_normal(runner):
 
 
 def run_extended(runner, whole):
-    """`whole`: all planted bugs, and more power cuts. Otherwise a part of them, each tree another."""
+    """`whole`: all planted bugs, all units through clang-tidy, and more power cuts. Otherwise a part of them, each tree another."""
     seed = seed_from_tree()
     bugs = "0/1" if whole else f"{seed % 3}/3"
+    units = "0/1" if whole else f"{seed % 4}/4"
     runner.ctest("threads (TSan)", TSAN, "-R", r"^unit\.(platform|store\.real|client)$")
     of_release = "powercut or cgroup2 or clients"
     runner.system("system tests, extended", ASAN, "--extended", "-k", f"not ({of_release})")
     runner.system("system tests, extended, of the release build", RELEASE, "--extended", "-k", of_release, MR_POWERCUT_ROUNDS="6" if whole else "2")
+    runner.run(f"clang-tidy (part {units})", PYTHON, "tools/clang_tidy.py", "--build", ASAN, "--part", units)
     runner.run(f"planted bugs are found (part {bugs})", PYTHON, "tests/mutants/run.py", "--build", RELEASE, "--seeds", "2000", "--part", bugs)
     runner.run("every reference number of scheduling", RELEASE / "tests" / "reference_tests", "--gtest_brief=1", MR_REFERENCES="all")
     runner.run("the bench itself", PYTHON, "tests/bench/bench.py", "--build", RELEASE, "--quick", "--no-slurm")

@@ -24,6 +24,14 @@ Result<NodeFace> munge_face(Munge& munge, const std::string& node, uid_t reader)
   return face;
 }
 
+Result<NodeProof> read_munge_payload(std::string_view payload) {
+  if (!payload.starts_with(greeting) || payload.size() <= greeting.size() + node_key_size)
+    return fail(Errc::invalid, "its credential holds something else");
+  const std::string node{payload.substr(greeting.size() + node_key_size)};
+  if (!is_node_name(node)) return fail(Errc::invalid, "its credential names no node");
+  return NodeProof{text_of({KeyRole::munge, node}), std::string{payload.substr(greeting.size(), node_key_size)}};
+}
+
 MungeNodes::MungeNodes(std::unique_ptr<Munge> munge, std::function<void(const std::string&)> say)
     : munge_(std::move(munge)), say_(std::move(say)) {}
 
@@ -40,22 +48,17 @@ std::optional<NodeProof> MungeNodes::open(std::string_view credential) {
     say_("a node is turned away: " + opened.error().story);
     return std::nullopt;
   }
-  const std::string& text = opened->payload;
   if (opened->uid != 0 && opened->uid != getuid()) {
     say_("a node is turned away: its credential is of user " + std::to_string(opened->uid) +
          ", and only root's and our own user's are believed");
     return std::nullopt;
   }
-  if (!text.starts_with(greeting) || text.size() <= greeting.size() + node_key_size) {
-    say_("a node is turned away: its credential holds something else");
+  auto proof = read_munge_payload(opened->payload);
+  if (!proof) {
+    say_("a node is turned away: " + proof.error().story);
     return std::nullopt;
   }
-  const std::string node = text.substr(greeting.size() + node_key_size);
-  if (!is_node_name(node)) {
-    say_("a node is turned away: its credential names no node");
-    return std::nullopt;
-  }
-  return NodeProof{text_of({KeyRole::munge, node}), text.substr(greeting.size(), node_key_size)};
+  return *std::move(proof);
 }
 
 }  // namespace millrace

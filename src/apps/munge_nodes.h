@@ -18,6 +18,9 @@ namespace millrace {
 // The node's side: a face that is good for one connection. `reader` is SlurmUser.
 Result<NodeFace> munge_face(Munge& munge, const std::string& node, uid_t reader);
 
+// What a credential that was opened says: the node that made it, and the key of its session.
+Result<NodeProof> read_munge_payload(std::string_view payload);
+
 // The controller's side.
 class MungeNodes {
  public:

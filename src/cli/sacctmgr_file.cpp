@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "cli/account_file.h"
 #include "cli/render/account_fields.h"
 #include "cli/sacctmgr.h"
 #include "core/model/account_change.h"
@@ -88,52 +89,6 @@ std::string dump_text(const AccountBook& book, const std::string& cluster) {
   return out;
 }
 
-std::string unquoted(Text text) {
-  text = trim(text);
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front())
-    text = text.substr(1, text.size() - 2);
-  return std::string{text};
-}
-
-// Outside of quotes.
-std::vector<Text> split_line(Text line) {
-  std::vector<Text> out;
-  std::size_t from = 0;
-  char quote = 0;
-  for (std::size_t i = 0; i <= line.size(); ++i) {
-    if (i < line.size() && quote != 0) {
-      if (line[i] == quote) quote = 0;
-    } else if (i < line.size() && (line[i] == '\'' || line[i] == '"')) {
-      quote = line[i];
-    } else if (i == line.size() || line[i] == ':') {
-      out.push_back(line.substr(from, i - from));
-      from = i + 1;
-    }
-  }
-  return out;
-}
-
-struct Line {
-  std::string kind, name;
-  std::vector<std::string> settings;  // key=value
-};
-
-Result<std::optional<Line>> read_line(Text text) {
-  text = trim(text);
-  if (text.empty() || text.front() == '#') return std::nullopt;
-  const std::vector<Text> parts = split_line(text);
-  const std::size_t dash = parts[0].find(" - ");
-  if (dash == Text::npos)
-    return fail(Errc::invalid, "'" + std::string{text} + "' is not of the form: Account - 'name':key=value");
-  Line out{lower(trim(parts[0].substr(0, dash))), unquoted(parts[0].substr(dash + 3)), {}};
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::size_t equals = parts[i].find('=');
-    if (equals == Text::npos) return fail(Errc::invalid, "'" + std::string{parts[i]} + "' has no value");
-    out.settings.push_back(std::string{trim(parts[i].substr(0, equals))} + "=" + unquoted(parts[i].substr(equals + 1)));
-  }
-  return out;
-}
-
 bool is_setting(const std::string& setting, Text key) {
   return equals_ignoring_case(Text{setting}.substr(0, setting.find('=')), key);
 }
@@ -150,7 +105,7 @@ int run(Sacctmgr& self, const std::vector<std::string>& words) {
 }
 
 // What is there already is left: adding says that nothing is new; then it is given what the file says of it.
-int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
+int load_line(Sacctmgr& self, const AccountLine& line, const std::string& parent) {
   const bool account = line.kind == "account";
   std::vector<std::string> add{"add", account ? "account" : "user", line.name,
                                (account ? "parent=" : "account=") + parent};
@@ -171,14 +126,14 @@ int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
 }
 
 // What holds for the whole cluster.
-int load_cluster(Sacctmgr& self, const Line& line) {
+int load_cluster(Sacctmgr& self, const AccountLine& line) {
   std::vector<std::string> change{"modify", "cluster", "set"};
   for (const std::string& setting : line.settings)
     if (setting.back() != '=') change.push_back(setting);
   return change.size() > 3 ? run(self, change) : 0;
 }
 
-int load_person(Sacctmgr& self, const Line& line) {
+int load_person(Sacctmgr& self, const AccountLine& line) {
   std::vector<std::string> change{"modify", "user", "where", "name=" + line.name, "set"};
   const std::size_t fixed = change.size();
   std::string coordinated;
@@ -259,13 +214,13 @@ int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
     say_error(self.command, "Unable to read \"" + file + "\": " + std::strerror(errno));
     return 1;
   }
-  std::vector<std::pair<Line, std::string>> lines;  // and the account they are below
-  std::optional<Line> cluster;
+  std::vector<std::pair<AccountLine, std::string>> lines;  // and the account they are below
+  std::optional<AccountLine> cluster;
   std::string parent = "root";
   std::size_t number = 0;
   for (const Text each : split(text.view(), '\n')) {
     ++number;
-    const auto line = read_line(each);
+    const auto line = parse_account_line(each);
     const bool known = line && (!*line || (*line)->kind == "cluster" || (*line)->kind == "parent" ||
                                 (*line)->kind == "account" || (*line)->kind == "user");
     if (!known) {

@@ -6,6 +6,8 @@ namespace {
 
 constexpr std::size_t names_max = 100'000;
 constexpr std::size_t open_exchanges_max = 100'000;
+constexpr std::size_t bytes_max = 256u << 20;  // where the step has one node, of a supervisor and not of the job
+constexpr std::size_t entry_bytes = 160;       // what a map needs for an entry besides its texts
 constexpr std::size_t part_size = 1u << 20;
 
 }  // namespace
@@ -22,13 +24,31 @@ void ExchangeHub::take(std::uint32_t node, const wire::MpiFromNode& message) {
   if (message.has_abort() && !abort_) abort_ = message.abort();
 }
 
+bool ExchangeHub::has_room(std::uint32_t node, std::size_t size) {
+  if (bytes_ + size <= bytes_max) {
+    bytes_ += size;
+    return true;
+  }
+  if (!abort_) {
+    wire::MpiAbort& abort = abort_.emplace();
+    abort.set_exit_code(1);
+    abort.set_text("node " + std::to_string(node) + " of the step brings more to exchanges and names than " +
+                   std::to_string(bytes_max >> 20) + " MiB");
+  }
+  return false;
+}
+
 // A node joins the same exchange again only after it has heard that the one before is complete, so a name is enough.
 void ExchangeHub::join(std::uint32_t node, const wire::MpiJoin& join) {
   if (open_.size() >= open_exchanges_max && !open_.contains(join.exchange())) return;
-  auto& members = open_[join.exchange()];
+  const std::size_t size = join.exchange().size() + join.data().size() + entry_bytes;
+  if (!has_room(node, size)) return;
+  auto& [members, bytes] = open_[join.exchange()];
   members[node] = join.data();
+  bytes += size;
   if (members.size() < join.members()) return;
   const std::map<std::uint32_t, std::string> whole = std::move(members);
+  bytes_ -= bytes;
   open_.erase(join.exchange());
   // Several contributions in a message, so that a thousand nodes do not get a thousand each; none grows beyond bounds.
   std::vector<std::string> parts;
@@ -62,6 +82,7 @@ void ExchangeHub::answer(std::uint32_t node, const wire::MpiName& ask) {
   switch (ask.kind()) {
     case wire::MpiName::PUBLISH:
       if (found != names_.end() || names_.size() >= names_max) return;
+      if (!has_room(node, ask.name().size() + ask.value().size() + entry_bytes)) return;
       names_[ask.name()] = ask.value();
       break;
     case wire::MpiName::LOOKUP:
@@ -70,6 +91,7 @@ void ExchangeHub::answer(std::uint32_t node, const wire::MpiName& ask) {
       break;
     default:
       if (found == names_.end()) return;
+      bytes_ -= found->first.size() + found->second.size() + entry_bytes;
       names_.erase(found);
   }
   out.set_done(true);

@@ -24,13 +24,19 @@ class ExchangeHub {
   std::optional<wire::MpiAbort> take_abort() { return std::exchange(abort_, {}); }
 
  private:
+  bool has_room(std::uint32_t node, std::size_t size);  // and takes it; else the step is aborted
   void join(std::uint32_t node, const wire::MpiJoin& join);
   void pass_on(std::uint32_t from, const wire::MpiDirect& direct);
   void answer(std::uint32_t node, const wire::MpiName& ask);
   wire::MpiToNode& to(std::uint32_t node);
 
-  std::map<std::string, std::map<std::uint32_t, std::string>> open_;  // exchanges, by the node what it brought
+  struct Exchange {
+    std::map<std::uint32_t, std::string> members;  // by the node what it brought
+    std::size_t bytes = 0;
+  };
+  std::map<std::string, Exchange> open_;
   std::map<std::string, std::string> names_;
+  std::size_t bytes_ = 0;  // of open exchanges and names
   std::vector<Outgoing> outgoing_;
   std::optional<wire::MpiAbort> abort_;
 };

@@ -55,5 +55,35 @@ TEST(ExchangeHub, Direct_messages_say_from_whom_they_are) {
   EXPECT_EQ(text(hub.take_outgoing()), "4:from1 ");
 }
 
+TEST(ExchangeHub, Whoever_brings_more_than_it_keeps_ends_the_step) {
+  ExchangeHub hub;
+  wire::MpiFromNode message;
+  message.mutable_join()->set_members(2);
+  message.mutable_join()->set_data(std::string(40u << 20, 'x'));
+  for (int i = 0; i < 6; ++i) {
+    message.mutable_join()->set_exchange(std::to_string(i));
+    hub.take(0, message);
+  }
+  EXPECT_FALSE(hub.take_abort());
+  message.mutable_join()->set_exchange("one more");
+  hub.take(0, message);
+  const auto abort = hub.take_abort();
+  ASSERT_TRUE(abort);
+  EXPECT_NE(abort->text().find("256 MiB"), std::string::npos) << abort->text();
+}
+
+TEST(ExchangeHub, What_is_complete_makes_room) {
+  ExchangeHub hub;
+  wire::MpiFromNode message;
+  message.mutable_join()->set_members(1);
+  message.mutable_join()->set_exchange("a");
+  message.mutable_join()->set_data(std::string(40u << 20, 'x'));
+  for (int i = 0; i < 10; ++i) {
+    hub.take(0, message);
+    EXPECT_EQ(hub.take_outgoing().size(), 2u);
+  }
+  EXPECT_FALSE(hub.take_abort());
+}
+
 }  // namespace
 }  // namespace millrace

@@ -8,8 +8,10 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t key_max = 64, value_max = 1024, name_max = 256;
-constexpr std::size_t table_bytes_max = 256u << 20;  // ours, not the job's memory
-constexpr std::size_t fence_bytes_max = 15u << 20;   // of one node: a message
+constexpr std::size_t entry_bytes = 160;            // what a map needs for an entry besides its texts
+constexpr std::size_t open_questions_max = 4096;    // of all tasks here: each asks one and waits for its answer
+constexpr std::size_t fence_bytes_max = 15u << 20;  // of one node: a message
+constexpr const char* too_many_questions = "asks without waiting for answers";
 constexpr std::string_view fence_name = "pmi";
 constexpr std::string_view mapping_key = "PMI_process_mapping";
 
@@ -87,11 +89,15 @@ void PmiServer::begin(std::uint32_t rank, Client& client, const PmiCommand& comm
   if (version == 2) client.reader.speak_pmi2();
 }
 
+bool PmiServer::has_room(std::size_t size) {
+  bytes_ += size + entry_bytes;
+  return bytes_ <= facts_.table_bytes_max;
+}
+
 std::string PmiServer::put(std::string_view key, std::string_view value) {
   if (key.empty() || key.size() > key_max) return "key_too_long";
   if (value.size() > value_max) return "value_too_long";
-  bytes_ += key.size() + value.size();
-  if (bytes_ > table_bytes_max) return "too_many_keys";
+  if (!has_room(key.size() + value.size())) return "too_many_keys";
   fresh_.insert_or_assign(std::string{key}, std::string{value});
   return {};
 }
@@ -165,6 +171,11 @@ void PmiServer::put_node_attribute(std::string key, std::string value) {
   node_attributes_[std::move(key)] = std::move(value);
 }
 
+void PmiServer::wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread) {
+  if (waiting_for_attribute_.size() >= open_questions_max) return abort(rank, 1, too_many_questions);
+  waiting_for_attribute_.emplace(std::string{key}, Waiting{rank, std::string{thread}});
+}
+
 void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& command) {
   const std::string& name = command.name;
   const std::string_view thread = command.get("thrid");
@@ -207,15 +218,14 @@ void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& 
   } else if (name == "info-getjobattr") {
     found_or_not(job_attribute(command.get("key")));
   } else if (name == "info-putnodeattr") {
-    bytes_ += command.get("key").size() + command.get("value").size();
-    if (bytes_ > table_bytes_max) return outcome("too_many_keys");
+    if (!has_room(command.get("key").size() + command.get("value").size())) return outcome("too_many_keys");
     outcome({});
     put_node_attribute(std::string{command.get("key")}, std::string{command.get("value")});
   } else if (name == "info-getnodeattr") {
     const auto found = node_attributes_.find(std::string{command.get("key")});
     const std::string_view wait = command.get("wait");
     if (found == node_attributes_.end() && (wait == "TRUE" || wait == "true"))
-      waiting_for_attribute_.emplace(std::string{command.get("key")}, Waiting{rank, std::string{thread}});
+      wait_for_attribute(rank, command.get("key"), thread);
     else
       found_or_not(found == node_attributes_.end() ? std::nullopt : std::optional{found->second});
   } else if (name == "name-publish") {
@@ -231,6 +241,7 @@ void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& 
 
 void PmiServer::ask_name(std::uint32_t rank, wire::MpiName::Kind kind, std::string_view name, std::string_view value,
                          std::string_view thread) {
+  if (names_asked_.size() >= open_questions_max) return abort(rank, 1, too_many_questions);
   wire::MpiName& ask = *outgoing_.emplace_back().mutable_name();
   ask.set_number(next_name_);
   ask.set_kind(kind);
@@ -286,8 +297,11 @@ void PmiServer::hear(const wire::MpiToNode& message) {
     if (message.part().last()) return leave_fence();
     wire::MpiPairs pairs;
     if (!pairs.ParseFromString(message.part().data())) return;
-    for (int i = 0; i < pairs.keys_size() && i < pairs.values_size(); ++i)
+    for (int i = 0; i < pairs.keys_size() && i < pairs.values_size(); ++i) {
+      if (!has_room(pairs.keys(i).size() + pairs.values(i).size()))
+        return abort(facts_.ranks.front(), 1, "the tasks of this step put more than one node can keep");
       table_.insert_or_assign(pairs.keys(i), pairs.values(i));
+    }
   }
   if (!message.has_name()) return;
   const auto found = names_asked_.find(message.name().number());

@@ -16,12 +16,13 @@
 namespace millrace {
 
 struct PmiFacts {
-  std::string name;                  // of the job to its tasks, and of the only table of keys
-  std::uint32_t size = 1;            // tasks of the step
-  std::uint32_t universe = 1;        // how many there could be
-  std::uint32_t members = 1;         // nodes with tasks
-  std::string process_mapping;       // "(vector,(0,2,4))"
-  std::vector<std::uint32_t> ranks;  // of this node
+  std::string name;                          // of the job to its tasks, and of the only table of keys
+  std::uint32_t size = 1;                    // tasks of the step
+  std::uint32_t universe = 1;                // how many there could be
+  std::uint32_t members = 1;                 // nodes with tasks
+  std::string process_mapping;               // "(vector,(0,2,4))"
+  std::vector<std::uint32_t> ranks;          // of this node
+  std::size_t table_bytes_max = 256u << 20;  // of all keys and values: they are ours, not the memory of the job
 };
 
 class PmiServer {
@@ -51,7 +52,9 @@ class PmiServer {
   std::string put(std::string_view key, std::string_view value);  // empty, or what is wrong with it
   std::optional<std::string> find(std::string_view key) const;
   std::optional<std::string> job_attribute(std::string_view key) const;
+  bool has_room(std::size_t size);  // and takes it
   void put_node_attribute(std::string key, std::string value);
+  void wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread);
   void enter_fence(std::uint32_t rank, Client& client, std::string_view thread);
   void join_if_all_in();
   void leave_fence();
@@ -76,7 +79,7 @@ class PmiServer {
   };
   std::map<std::uint64_t, NameAsked> names_asked_;
   std::uint64_t next_name_ = 1;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  // of all tables, with what keeping an entry costs
   bool joined_ = false;
   bool aborted_ = false;
   std::vector<std::pair<std::uint32_t, std::string>> replies_;

@@ -202,6 +202,30 @@ TEST_F(Pmi, Noise_and_too_much_are_refused) {
   EXPECT_EQ(abort_->text(), "does not speak PMI");
 }
 
+TEST_F(Pmi, Questions_without_an_end_abort_the_step) {
+  say(0, "cmd=init pmi_version=2 pmi_subversion=0\n");
+  for (int i = 0; i < 4096; ++i)
+    nodes_[0].take(0, pmi2("cmd=info-getnodeattr;key=k" + std::to_string(i) + ";wait=TRUE;"));
+  settle();
+  EXPECT_FALSE(abort_);
+  say(0, pmi2("cmd=info-getnodeattr;key=last;wait=TRUE;"));
+  ASSERT_TRUE(abort_);
+  EXPECT_EQ(abort_->text(), "asks without waiting for answers");
+}
+
+TEST_F(Pmi, Small_keys_are_counted_with_what_it_costs_to_keep_them) {
+  PmiFacts facts;
+  facts.name = "12.0";
+  facts.ranks = {0};
+  facts.table_bytes_max = 100'000;
+  PmiServer server(facts);
+  std::string heap = "cmd=init pmi_version=1 pmi_subversion=1\n";
+  for (int i = 0; i < 1000; ++i) heap += "cmd=put kvsname=12.0 key=" + std::to_string(i) + " value=\n";
+  server.take(0, heap);
+  const std::string last = server.take_replies().back().second;
+  EXPECT_NE(last.find("too_many_keys"), std::string::npos) << last;
+}
+
 TEST(ProcessMapping, Blocks_of_equal_nodes_are_one) {
   EXPECT_EQ(process_mapping({0, 0, 1, 1, 2, 2}), "(vector,(0,3,2))");
   EXPECT_EQ(process_mapping({0, 0, 1}), "(vector,(0,1,2),(1,1,1))");

@@ -85,37 +85,39 @@ std::string format_pmi2(const PmiCommand& command) {
   return length + body;
 }
 
-std::optional<std::string> PmiReader::take_line() {
-  const std::size_t end = buffer_.find('\n');
-  if (end == std::string::npos) {
-    broken_ = broken_ || buffer_.size() > command_max;
+void PmiReader::feed(std::string_view bytes) {
+  if (broken_) return;
+  buffer_.erase(0, at_);
+  at_ = 0;
+  buffer_ += bytes;
+}
+
+// The command ends `length` bytes from here; none yet: it may still come, within bounds.
+std::optional<std::string_view> PmiReader::cut(std::optional<std::size_t> length) {
+  const std::string_view rest = std::string_view{buffer_}.substr(at_);
+  if (!length || *length > rest.size()) {
+    broken_ = rest.size() > command_max;
     return std::nullopt;
   }
-  std::string line = buffer_.substr(0, end);
-  buffer_.erase(0, end + 1);
-  return line;
+  at_ += *length;
+  return rest.substr(0, *length);
 }
 
 std::optional<PmiCommand> PmiReader::next() {
   if (broken_) return std::nullopt;
+  const std::string_view rest = std::string_view{buffer_}.substr(at_);
+  const auto after = [&](std::string_view end) {
+    const std::size_t found = rest.find(end);
+    return found == std::string_view::npos ? std::nullopt : std::optional{found + end.size()};
+  };
   if (!pmi2_) {
     // A spawn has many lines, and several such blocks may follow each other; its answer is for the last line of one.
-    if (buffer_.starts_with("mcmd=")) {
-      const std::size_t end = buffer_.find("endcmd\n");
-      if (end == std::string::npos) {
-        broken_ = buffer_.size() > command_max;
-        return std::nullopt;
-      }
-      PmiCommand command = parse_pmi1(std::string_view{buffer_}.substr(0, buffer_.find('\n')));
-      buffer_.erase(0, end + 7);
-      return command;
-    }
-    auto line = take_line();
-    if (!line) return std::nullopt;
-    return parse_pmi1(*line);
+    const auto text = cut(after(rest.starts_with("mcmd=") ? "endcmd\n" : "\n"));
+    if (!text) return std::nullopt;
+    return parse_pmi1(text->substr(0, text->find('\n')));
   }
-  if (buffer_.size() < 6) return std::nullopt;
-  std::string_view digits = std::string_view{buffer_}.substr(0, 6);
+  if (rest.size() < 6) return std::nullopt;
+  std::string_view digits = rest.substr(0, 6);
   while (digits.starts_with(' ')) digits.remove_prefix(1);
   std::size_t length = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
@@ -124,10 +126,9 @@ std::optional<PmiCommand> PmiReader::next() {
     broken_ = true;
     return std::nullopt;
   }
-  if (buffer_.size() < 6 + length) return std::nullopt;
-  PmiCommand command = parse_pmi2(std::string_view{buffer_}.substr(6, length));
-  buffer_.erase(0, 6 + length);
-  return command;
+  const auto text = cut(6 + length);
+  if (!text) return std::nullopt;
+  return parse_pmi2(text->substr(6));
 }
 
 }  // namespace millrace

@@ -26,7 +26,7 @@ std::string format_pmi2(const PmiCommand& command);
 // before it.
 class PmiReader {
  public:
-  void feed(std::string_view bytes) { buffer_ += bytes; }
+  void feed(std::string_view bytes);
   std::optional<PmiCommand> next();
   void speak_pmi2() { pmi2_ = true; }
   void speak_lines() { pmi2_ = false; }
@@ -34,8 +34,9 @@ class PmiReader {
   bool is_broken() const { return broken_; }
 
  private:
-  std::optional<std::string> take_line();
+  std::optional<std::string_view> cut(std::optional<std::size_t> length);
   std::string buffer_;
+  std::size_t at_ = 0;  // of buffer_: what was cut out before
   bool pmi2_ = false;
   bool broken_ = false;
 };

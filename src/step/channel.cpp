@@ -7,12 +7,18 @@
 #include <cerrno>
 
 namespace millrace {
+namespace {
+
+constexpr std::size_t turn_max = 1u << 20;  // one that sends without end is not read without end
+
+}  // namespace
 
 Channel& Channel::operator=(Channel&& other) noexcept {
   close();
   fd_ = std::exchange(other.fd_, -1);
   reader_ = std::move(other.reader_);
   unsent_ = std::move(other.unsent_);
+  sent_ = std::exchange(other.sent_, 0);
   return *this;
 }
 
@@ -20,6 +26,7 @@ void Channel::close() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
   unsent_.clear();
+  sent_ = 0;
 }
 
 void Channel::end_sending() {
@@ -33,18 +40,20 @@ void Channel::send(std::string_view message) {
 }
 
 void Channel::flush() {
-  while (fd_ >= 0 && !unsent_.empty()) {
-    const ssize_t count = ::send(fd_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (fd_ >= 0 && unsent() > 0) {
+    const ssize_t count = ::send(fd_, unsent_.data() + sent_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (count < 0) return close();
-    unsent_.erase(0, static_cast<std::size_t>(count));
+    sent_ += static_cast<std::size_t>(count);
+    if (sent_ > unsent_.size() / 2) unsent_.erase(0, std::exchange(sent_, 0));
   }
 }
 
 bool Channel::fill() {
   char buffer[16384];
-  while (fd_ >= 0) {
+  for (std::size_t turn = 0; fd_ >= 0; ++turn) {
+    if (turn == turn_max / sizeof buffer) return true;  // the rest with the next turn of the loop
     const ssize_t count = recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;

@@ -20,6 +20,11 @@
 namespace millrace {
 namespace {
 
+// A task that does not read its answers is not read either, and none is read for longer than a turn: the supervisor
+// has others to serve, and its memory is not the job's.
+constexpr std::size_t unsent_max = 1u << 20;
+constexpr int reads_per_turn = 4, last_reads = 64;
+
 class PmiTasks final : public StepMpi {
  public:
   explicit PmiTasks(PmiFacts facts) : facts_(facts), server_(std::move(facts)) {}
@@ -47,22 +52,24 @@ class PmiTasks final : public StepMpi {
   void task_ended(std::uint32_t rank, bool failed) override {
     const auto found = tasks_.find(rank);
     if (found == tasks_.end()) return;
-    read_from(rank, found->second);  // its last words may say why
+    read_from(rank, found->second, last_reads);  // its last words may say why
     server_.task_ended(rank, failed);
     close_end(found->second);
   }
 
-  void add_polls(std::vector<pollfd>& polls) const override {
-    for (const auto& [rank, task] : tasks_)
-      if (task.fd >= 0)
-        polls.push_back({task.fd, static_cast<short>(task.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  void add_polls(std::vector<pollfd>& polls, bool may_read) const override {
+    for (const auto& [rank, task] : tasks_) {
+      if (task.fd < 0) continue;
+      const int in = may_read && task.unsent.size() <= unsent_max ? POLLIN : 0, out = task.unsent.empty() ? 0 : POLLOUT;
+      if ((in | out) != 0) polls.push_back({task.fd, static_cast<short>(in | out), 0});
+    }
   }
 
   bool handle(const pollfd& ready) override {
     for (auto& [rank, task] : tasks_) {
       if (task.fd < 0 || ready.fd != task.fd) continue;
-      if ((ready.revents & POLLOUT) != 0) flush(task);
-      if ((ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(rank, task);
+      if ((ready.revents & (POLLOUT | POLLHUP | POLLERR)) != 0) flush(task);
+      if ((ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(rank, task, reads_per_turn);
       return true;
     }
     return false;
@@ -86,9 +93,9 @@ class PmiTasks final : public StepMpi {
     task.fd = -1;
   }
 
-  void read_from(std::uint32_t rank, Task& task) {
-    char buffer[16384];
-    while (task.fd >= 0) {
+  void read_from(std::uint32_t rank, Task& task, int reads) {
+    char buffer[4096];  // what is asked in it has answers a hundred times as long
+    for (; reads > 0 && task.fd >= 0 && task.unsent.size() <= unsent_max; --reads) {
       const ssize_t count = recv(task.fd, buffer, sizeof buffer, MSG_DONTWAIT);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) break;
@@ -97,8 +104,8 @@ class PmiTasks final : public StepMpi {
         break;
       }
       server_.take(rank, {buffer, static_cast<std::size_t>(count)});
+      send_replies();
     }
-    send_replies();
   }
 
   void send_replies() {
@@ -204,6 +211,11 @@ void Supervisor::move_mpi() {
       }
       own_hub_->take(plan_.node_position(), message);
       for (const ExchangeHub::Outgoing& out : own_hub_->take_outgoing()) mpi_->hear(out.message);
+      if (const auto abort = own_hub_->take_abort()) {
+        wire::MpiFromNode end;
+        *end.mutable_abort() = *abort;
+        streams_.send_mpi(end);
+      }
     }
 }
 

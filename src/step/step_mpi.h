@@ -25,7 +25,8 @@ class StepMpi {
   virtual void task_started(const TaskSpec& spec) = 0;
   virtual void task_ended(std::uint32_t rank, bool failed) = 0;
 
-  virtual void add_polls(std::vector<pollfd>& polls) const = 0;
+  // `may_read`: what tasks say can be passed on; else it waits, and so do they.
+  virtual void add_polls(std::vector<pollfd>& polls, bool may_read) const = 0;
   virtual bool handle(const pollfd& ready) = 0;  // false: the descriptor is none of ours
   virtual void hear(const wire::MpiToNode& message) = 0;
   virtual std::vector<wire::MpiFromNode> take_outgoing() = 0;

@@ -12,14 +12,13 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "step/channel.h"
 #include "step/environment.h"
 #include "step/errand.h"
+#include "step/pmix_told.h"
 #include "step/step_mpi.h"
 
 namespace millrace {
@@ -27,11 +26,12 @@ namespace {
 
 constexpr int patience_ms = 30'000;  // of a loaded machine; the library takes a tenth of a second
 constexpr unsigned removal_limit_seconds = 60;
+constexpr std::size_t unsent_max = 16u << 20;  // to a server that does not read: it is not read either
 
 class PmixTasks final : public StepMpi {
  public:
-  PmixTasks(pid_t pid, Channel server, UserIds user, std::string folder)
-      : pid_(pid), server_(std::move(server)), user_(std::move(user)), folder_(std::move(folder)) {}
+  PmixTasks(pid_t pid, Channel server, UserIds user, std::string folder, const std::vector<std::uint32_t>& ranks)
+      : pid_(pid), server_(std::move(server)), user_(std::move(user)), folder_(std::move(folder)), told_(ranks) {}
   ~PmixTasks() override { end(); }
   Channel& server() { return server_; }
 
@@ -40,9 +40,9 @@ class PmixTasks final : public StepMpi {
     timespec begin{};
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (;;) {
-      while (const auto bytes = server_.next()) take(*bytes);
-      if (ready_) return {};
-      if (!problem_.empty()) return fail(Errc::unavailable, problem_);
+      while (const auto bytes = server_.next()) told_.take(*bytes);
+      if (told_.is_ready()) return {};
+      if (!told_.problem().empty()) return fail(Errc::unavailable, told_.problem());
       timespec now{};
       clock_gettime(CLOCK_MONOTONIC, &now);
       const auto left = patience_ms - (now.tv_sec - begin.tv_sec) * 1000;
@@ -53,10 +53,10 @@ class PmixTasks final : public StepMpi {
   }
 
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec) override {
-    const auto found = environments_.find(rank);
-    if (found == environments_.end())
+    const auto* environment = told_.environment(rank);
+    if (environment == nullptr)
       return fail(Errc::invalid, "the PMIx server knows nothing of task " + std::to_string(rank));
-    for (const std::string& entry : found->second)
+    for (const std::string& entry : *environment)
       if (const std::size_t equals = entry.find('='); equals != std::string::npos)
         spec.environment.set(std::string_view{entry}.substr(0, equals), std::string_view{entry}.substr(equals + 1));
     return {};
@@ -65,12 +65,13 @@ class PmixTasks final : public StepMpi {
 
   void task_ended(std::uint32_t rank, bool failed) override {
     read_server();  // it may have finalized just now
-    if (connected_.contains(rank) && !finalized_.contains(rank) && failed) abort(rank, "ended without finalizing");
+    if (told_.is_unfinished(rank) && failed) told_.abort(rank, "ended without finalizing");
   }
 
-  void add_polls(std::vector<pollfd>& polls) const override {
-    if (server_.is_open())
-      polls.push_back({server_.fd(), static_cast<short>(server_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN), 0});
+  void add_polls(std::vector<pollfd>& polls, bool may_read) const override {
+    if (!server_.is_open()) return;
+    const int in = may_read && server_.unsent() <= unsent_max ? POLLIN : 0, out = server_.unsent() > 0 ? POLLOUT : 0;
+    if ((in | out) != 0) polls.push_back({server_.fd(), static_cast<short>(in | out), 0});
   }
   bool handle(const pollfd& ready) override {
     if (!server_.is_open() || ready.fd != server_.fd()) return false;
@@ -83,7 +84,7 @@ class PmixTasks final : public StepMpi {
     *envelope.mutable_mpi() = message;
     server_.send(envelope.SerializeAsString());
   }
-  std::vector<wire::MpiFromNode> take_outgoing() override { return std::exchange(outgoing_, {}); }
+  std::vector<wire::MpiFromNode> take_outgoing() override { return told_.take_outgoing(); }
   void end() override {
     ended_ = true;
     server_.close();
@@ -99,33 +100,9 @@ class PmixTasks final : public StepMpi {
   void read_server() {
     if (!server_.is_open()) return;
     server_.fill();
-    while (const auto bytes = server_.next()) take(*bytes);
-    if (!server_.is_open() && !ended_ && connected_.size() > finalized_.size())
-      abort(*connected_.begin(), "the PMIx server of this node has gone");
-  }
-
-  void take(std::string_view bytes) {
-    wire::FromPmix message;
-    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-    if (message.has_ready()) {
-      ready_ = true;
-      for (const wire::PmixTask& task : message.ready().tasks())
-        environments_[task.task()].assign(task.environment().begin(), task.environment().end());
-    }
-    if (message.has_problem()) problem_ = message.problem();
-    if (message.has_connected()) connected_.insert(message.connected());
-    if (message.has_finalized()) finalized_.insert(message.finalized());
-    if (!message.has_mpi()) return;
-    aborted_ = aborted_ || message.mpi().has_abort();
-    outgoing_.push_back(message.mpi());
-  }
-
-  void abort(std::uint32_t rank, const std::string& text) {
-    if (std::exchange(aborted_, true)) return;
-    wire::MpiAbort& out = *outgoing_.emplace_back().mutable_abort();
-    out.set_task(rank);
-    out.set_exit_code(1);
-    out.set_text(text);
+    while (const auto bytes = server_.next()) told_.take(*bytes);
+    if (server_.is_open() || ended_) return;
+    if (const auto rank = told_.unfinished_task()) told_.abort(*rank, "the PMIx server of this node has gone");
   }
 
   // The server was killed with the tasks, so it cannot clean up itself. The folder is the user's: what is in it, and
@@ -143,11 +120,8 @@ class PmixTasks final : public StepMpi {
   Channel server_;
   UserIds user_;
   std::string folder_;
-  bool ready_ = false, aborted_ = false, ended_ = false;
-  std::string problem_;
-  std::map<std::uint32_t, std::vector<std::string>> environments_;
-  std::set<std::uint32_t> connected_, finalized_;
-  std::vector<wire::MpiFromNode> outgoing_;
+  bool ended_ = false;
+  PmixTold told_;
 };
 
 }  // namespace
@@ -182,7 +156,8 @@ Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
   close(ends[1]);
   Channel channel{ends[0]};
   if (!started) return std::unexpected(started.error());
-  auto tasks = std::make_unique<PmixTasks>(started->pid, std::move(channel), spec.user, facts.folder());
+  auto tasks =
+      std::make_unique<PmixTasks>(started->pid, std::move(channel), spec.user, facts.folder(), ranks_of_node(plan));
   close(started->report);
   Channel& server = tasks->server();
   server.send(order.SerializeAsString());

@@ -119,7 +119,7 @@ void Supervisor::wait_for_events() {
   for (const RunningTask& task : tasks_)
     if (task.report >= 0) polls_.push_back({task.report, POLLIN, 0});
   streams_.add_polls(polls_);
-  if (mpi_) mpi_->add_polls(polls_);
+  if (mpi_) mpi_->add_polls(polls_, !streams_.is_slow());
   if (x11_.is_open()) x11_.add_polls(polls_, !streams_.is_slow());
   const int ready = poll(polls_.data(), polls_.size(), timeout_ms());
   if (ready > 0)

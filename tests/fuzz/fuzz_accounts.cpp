@@ -1,5 +1,6 @@
-// tests/fuzz/fuzz_accounts.cpp - words of sacctmgr: one per line, as a change and as each setting.
+// tests/fuzz/fuzz_accounts.cpp - words of sacctmgr: one per line, as a change and as each setting; files it loads.
 #include "base/text.h"
+#include "cli/account_file.h"
 #include "core/admission/account_settings.h"
 #include "core/model/account_change.h"
 #include "small_state.h"
@@ -18,5 +19,14 @@ FUZZ_TEXT(accounts) {
     fuzz::use(set_association(state, setting, association));
     fuzz::use(set_qos(state, setting, qos));
     fuzz::use(parse_account_entity(word));
+  }
+}
+
+FUZZ_TEXT(account_file) {
+  for (const std::string_view line : split(input, '\n')) {
+    const auto read = parse_account_line(line);
+    if (!read || !*read) continue;
+    for (const std::string& setting : (*read)->settings)
+      fuzz::must(setting.contains('='), "a setting has a key and a value");
   }
 }

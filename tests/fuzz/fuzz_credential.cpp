@@ -1,11 +1,13 @@
-// tests/fuzz/fuzz_credential.cpp - keys in files, signatures of launches, tokens.
+// tests/fuzz/fuzz_credential.cpp - keys in files, signatures of launches, tokens, what a MUNGE credential holds.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent.pb.h"
+#include "apps/munge_nodes.h"
 #include "target.h"
 #include "wire/credential.h"
+#include "wire/node_keys.h"
 #include "wire/token.h"
 
 using namespace millrace;
@@ -54,4 +56,11 @@ FUZZ_TEXT(token) {
     fuzz::must(
         c == '.' || c == '-' || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'),
         "a token has letters that fit into a header only");
+}
+
+FUZZ_SEEDS(munge_payload) { return {"millrace 1 " + std::string(node_key_size, 'k') + "n1"}; }
+
+FUZZ_TEXT(munge_payload) {
+  const auto proof = read_munge_payload(input);
+  if (proof) fuzz::must(proof->key.size() == node_key_size, "the key of a session has its whole length");
 }

@@ -1,6 +1,9 @@
-// tests/fuzz/fuzz_pmi.cpp - what tasks write in PMI-1 and PMI-2, a rank before each piece, and what other nodes say.
+// tests/fuzz/fuzz_pmi.cpp - what tasks write in PMI-1 and PMI-2, a rank before each piece, what the PMIx server of a
+// job says, and what other nodes say.
+#include "mpi/exchange_hub.h"
 #include "mpi/pmi_server.h"
 #include "mpi/pmi_wire.h"
+#include "step/pmix_told.h"
 #include "target.h"
 #include "task.pb.h"
 
@@ -39,4 +42,27 @@ FUZZ_BINARY(mpi_to_node) {
   server.hear(message);
   server.hear(message);
   fuzz::use(server.take_replies());
+}
+
+FUZZ_SEEDS(from_pmix) {
+  wire::FromPmix ready, name, connected;
+  ready.mutable_ready()->add_tasks()->set_task(1);
+  ready.mutable_ready()->mutable_tasks(0)->add_environment("PMIX_RANK=1");
+  name.mutable_mpi()->mutable_name()->set_name("a");
+  connected.set_connected(1);
+  return {ready.SerializeAsString(), name.SerializeAsString(), connected.SerializeAsString()};
+}
+
+FUZZ_BINARY(from_pmix) {
+  PmixTold told({0, 1});
+  told.take(input);
+  told.take(input);
+  for (const std::uint32_t rank : {0u, 1u, 2u}) {
+    fuzz::use(told.environment(rank));
+    told.abort(rank, "ended");
+  }
+  fuzz::must(told.unfinished_task().value_or(0) <= 1, "a task of another node is not heard of");
+  ExchangeHub hub;
+  for (const wire::MpiFromNode& message : told.take_outgoing()) hub.take(0, message);
+  fuzz::use(hub.take_outgoing());
 }

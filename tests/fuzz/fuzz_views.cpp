@@ -1,15 +1,23 @@
 // tests/fuzz/fuzz_views.cpp - what the controller answers, as the commands print it: every column of it.
 #include "base/text.h"
 #include "cli/fronts/pbs_lists.h"
+#include "cli/render/account_fields.h"
 #include "cli/render/acct_data.h"
 #include "cli/render/acct_fields.h"
 #include "cli/render/columns.h"
+#include "cli/render/config_file.h"
+#include "cli/render/data_accounts.h"
 #include "cli/render/data_records.h"
 #include "cli/render/data_text.h"
+#include "cli/render/diagnostics_data.h"
+#include "cli/render/diagnostics_text.h"
 #include "cli/render/node_columns.h"
+#include "cli/render/priority_columns.h"
 #include "cli/render/show_records.h"
 #include "cli/render/step_columns.h"
+#include "cli/render/usage_fields.h"
 #include "target.h"
+#include "wire/reply_parts.h"
 
 using namespace millrace;
 
@@ -90,4 +98,83 @@ FUZZ_BINARY(partition_view) {
   Names names;
   fuzz::use(show_partition(partition, {}));
   fuzz::use(partition_data(partition, {0, "c", &names, {}}));
+}
+
+FUZZ_SEEDS(accounts_view) {
+  wire::Accounts accounts;
+  for (const std::uint32_t id : {1u, 2u, 3u}) {
+    log::Association& one = *accounts.add_associations()->mutable_association();
+    one.set_id(id);
+    one.set_parent(id - 1);
+    one.set_account("a");
+    one.add_qos(1);
+    one.mutable_limits()->add_grp_tres()->set_name("cpu");
+  }
+  accounts.mutable_associations(2)->mutable_association()->set_user("alice");
+  accounts.add_qos()->set_id(1);
+  accounts.add_users()->set_name("alice");
+  return {accounts.SerializeAsString()};
+}
+
+FUZZ_BINARY(accounts_view) {
+  wire::Accounts accounts;
+  if (!read(input, accounts)) return;
+  const AccountBook book(std::move(accounts));
+  for (const wire::AssociationView* view : book.in_tree_order) {
+    const AssociationRow row{&book, view, true};
+    for (const auto& fields : {association_fields(), share_fields()})
+      for (const Field<AssociationRow>& field : fields) fuzz::use(field.value(row));
+    fuzz::use(association_data(row));
+    fuzz::use(account_data(row));
+    fuzz::use(share_data(row));
+    fuzz::use(user_data(book, view->association().user()));
+    fuzz::use(book.coordinated_by(view->association().user()));
+  }
+  for (const log::Qos& qos : book.answer.qos()) {
+    const QosRow row{&book, &qos};
+    for (const Field<QosRow>& field : qos_fields()) fuzz::use(field.value(row));
+    fuzz::use(qos_data(row));
+  }
+}
+
+FUZZ_BINARY(diagnostics_view) {
+  wire::Diagnostics diagnostics;
+  if (!read(input, diagnostics)) return;
+  Names names;
+  fuzz::use(diagnostics_text(diagnostics, CallOrder::average_time, names));
+  fuzz::use(accounting_statistics(diagnostics, names));
+  fuzz::use(diagnostics_data(diagnostics, names));
+}
+
+FUZZ_BINARY(config_view) {
+  wire::Config config;
+  if (!read(input, config)) return;
+  fuzz::use(show_configuration(config));
+  fuzz::use(config_file_text(config, {}, {}));
+}
+
+FUZZ_BINARY(other_views) {
+  if (wire::ReservationView reservation; read(input, reservation)) fuzz::use(reservation_data(reservation));
+  if (wire::Licences::Licence licence; read(input, licence)) fuzz::use(licence_data(licence));
+  if (wire::Priorities priorities; read(input, priorities)) {
+    fuzz::use(sprio_format(priorities, true));
+    for (const wire::PriorityView& job : priorities.jobs())
+      print_row(priority_columns(), PriorityRow{&job, &priorities});
+  }
+  if (wire::StepSamples samples; read(input, samples)) {
+    const wire::StepView step;
+    const StepUse use = sum_up(step, samples);
+    for (const Field<StepUse>& field : usage_fields()) fuzz::use(field.value(use));
+  }
+}
+
+// Frames of any length, one after the other.
+FUZZ_TEXT(reply_parts) {
+  fuzz::Pieces pieces(input);
+  ReplyJoiner joiner;
+  while (!pieces.empty()) {
+    const std::string_view frame = pieces.sized();
+    fuzz::use(head_of_reply(frame));
+    if (!joiner.take(frame)) return;
+  }
 }

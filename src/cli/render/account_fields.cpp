@@ -2,6 +2,8 @@
 #include "cli/render/account_fields.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <tuple>
 
 namespace millrace {
@@ -328,19 +330,25 @@ AccountBook::AccountBook(wire::Accounts from) : answer(std::move(from)) {
     by_id[view.association().id()] = &view;
     below[view.association().parent()].push_back(&view);
   }
-  const auto walk = [&](const auto& self, std::uint32_t parent, std::uint32_t level) -> void {
-    std::vector<const wire::AssociationView*> list = below[parent];
-    std::ranges::sort(list, {}, [](const wire::AssociationView* v) {
+  // Each once and none by recursion, however the tree hangs together.
+  std::vector<std::pair<const wire::AssociationView*, std::uint32_t>> ahead;  // and its depth; the next is the last
+  const auto go_below = [&](std::uint32_t parent, std::uint32_t level) {
+    auto list = below.extract(parent);
+    if (list.empty()) return;
+    std::ranges::sort(list.mapped(), std::greater{}, [](const wire::AssociationView* v) {
       return std::tuple{v->association().user().empty(), v->association().account(), v->association().user(),
                         v->association().partition()};
     });
-    for (const wire::AssociationView* view : list) {
-      in_tree_order.push_back(view);
-      depth[view->association().id()] = level;
-      self(self, view->association().id(), level + 1);
-    }
+    for (const wire::AssociationView* view : list.mapped()) ahead.emplace_back(view, level);
   };
-  walk(walk, 0, 0);
+  go_below(0, 0);
+  while (!ahead.empty()) {
+    const auto [view, level] = ahead.back();
+    ahead.pop_back();
+    in_tree_order.push_back(view);
+    depth[view->association().id()] = level;
+    go_below(view->association().id(), level + 1);
+  }
 }
 
 std::string AccountBook::qos_list(const google::protobuf::RepeatedField<std::uint32_t>& ids) const {
@@ -353,16 +361,26 @@ std::string AccountBook::qos_list(const google::protobuf::RepeatedField<std::uin
   return out;
 }
 
+const log::Association* AccountBook::nearest(const log::Association& from, bool (*has)(const log::Association&)) const {
+  const log::Association* at = &from;
+  for (std::size_t steps = 0; steps <= by_id.size(); ++steps) {
+    if (has(*at)) return at;
+    const auto above = by_id.find(at->parent());
+    if (above == by_id.end()) break;
+    at = &above->second->association();
+  }
+  return nullptr;
+}
+
 std::string AccountBook::allowed_qos(const log::Association& association) const {
-  if (association.qos_size() > 0) return qos_list(association.qos());
-  const auto above = by_id.find(association.parent());
-  return above == by_id.end() ? std::string{} : allowed_qos(above->second->association());
+  const auto* found = nearest(association, [](const log::Association& a) { return a.qos_size() > 0; });
+  return found == nullptr ? std::string{} : qos_list(found->qos());
 }
 
 std::string AccountBook::default_qos(const log::Association& association) const {
-  if (const auto it = qos_names.find(association.default_qos()); it != qos_names.end()) return it->second;
-  const auto above = by_id.find(association.parent());
-  return above == by_id.end() ? std::string{} : default_qos(above->second->association());
+  const auto* found = nearest(association, [](const log::Association& a) { return a.default_qos() != 0; });
+  const auto name = found == nullptr ? qos_names.end() : qos_names.find(found->default_qos());
+  return name == qos_names.end() ? std::string{} : name->second;
 }
 
 std::string AccountBook::default_account(const std::string& user) const {
@@ -386,14 +404,14 @@ std::string AccountBook::admin_level(const std::string& user) const {
 
 std::string AccountBook::coordinated_by(const std::string& user) const {
   std::string out;
+  std::set<std::uint32_t> named;  // those above come first
   for (const wire::AssociationView* view : in_tree_order) {
-    bool named = false;
-    for (auto at = by_id.find(view->association().id());
-         view->association().user().empty() && at != by_id.end() && !named;
-         at = by_id.find(at->second->association().parent()))
-      named = std::ranges::find(at->second->association().coordinators(), user) !=
-              at->second->association().coordinators().end();
-    if (named) out += (out.empty() ? "" : ",") + view->association().account();
+    const log::Association& a = view->association();
+    if (!a.user().empty()) continue;
+    const bool here = std::ranges::find(a.coordinators(), user) != a.coordinators().end();
+    if (!here && !named.contains(a.parent())) continue;
+    named.insert(a.id());
+    out += (out.empty() ? "" : ",") + a.account();
   }
   return out;
 }

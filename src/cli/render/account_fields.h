@@ -29,6 +29,10 @@ struct AccountBook {
   const log::AccountUser* find_user(const std::string& user) const;  // null: nothing is known besides the accounts
   std::string admin_level(const std::string& user) const;
   std::string coordinated_by(const std::string& user) const;  // the accounts, comma between several
+
+ private:
+  // This one or the first above it; null: none.
+  const log::Association* nearest(const log::Association& from, bool (*has)(const log::Association&)) const;
 };
 
 struct AssociationRow {
