@@ -30,7 +30,8 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
 }
 
-Result<void> check_private(const ContainerSettings& container, const NodeIsolationFacts& facts) {
+// Where folders of jobs lie. In a base that others may write to, they could be there before us: then in one of our own.
+Result<std::string> find_private_base(const ContainerSettings& container, const NodeIsolationFacts& facts) {
   for (const std::string& folder : container.folders)
     if (is_below(facts.spool, folder))
       return fail(Errc::invalid, "SlurmdSpoolDir " + facts.spool + " lies in " + folder +
@@ -44,7 +45,22 @@ Result<void> check_private(const ContainerSettings& container, const NodeIsolati
   if (access(container.base_path.c_str(), W_OK) != 0)
     return fail(Errc::not_found,
                 "BasePath " + container.base_path + ": " + std::strerror(errno) + "; AutoBasePath=true would make it");
-  return {};
+  struct stat base{};
+  constexpr mode_t others = S_IWGRP | S_IWOTH;
+  if (stat(container.base_path.c_str(), &base) != 0)
+    return fail(Errc::not_found, "BasePath " + container.base_path + ": " + std::strerror(errno));
+  if (base.st_uid != geteuid() || ((base.st_mode & others) != 0 && (base.st_mode & S_ISVTX) == 0))
+    return fail(Errc::refused, "BasePath " + container.base_path +
+                                   " belongs to another user, or others may rename what is in it: users could put "
+                                   "folders of their own in the place of a job's");
+  if ((base.st_mode & others) == 0) return container.base_path;
+  const std::string own = container.base_path + "/.millrace";
+  mkdir(own.c_str(), 0700);
+  if (lstat(own.c_str(), &base) != 0 || !S_ISDIR(base.st_mode) || base.st_uid != geteuid() ||
+      (base.st_mode & others) != 0)
+    return fail(Errc::refused, own + " is needed for the folders of jobs, as others may write to BasePath, and " +
+                                   "somebody else has made it");
+  return own;
 }
 
 }  // namespace
@@ -52,8 +68,9 @@ Result<void> check_private(const ContainerSettings& container, const NodeIsolati
 Result<NodeIsolation> NodeIsolation::prepare(const IsolationSettings& settings, NodeIsolationFacts facts,
                                              const std::function<void(std::string_view)>& say) {
   NodeIsolation out(settings, std::move(facts));
-  if (const ContainerSettings* container = container_of(out.settings_, out.facts_.node))
-    MR_TRY_VOID(check_private(*container, out.facts_));
+  if (const ContainerSettings* container = container_of(out.settings_, out.facts_.node)) {
+    MR_TRY(out.private_base_, find_private_base(*container, out.facts_));
+  }
   out.machine_ = read_cpu_places(out.facts_.sys);
   out.whole_cores_ = counts_cores(out.machine_, out.facts_.threads_per_core, out.facts_.cpus);
   out.cpus_fit_ =
@@ -227,7 +244,7 @@ void NodeIsolation::make_private(const wire::LaunchPlan& plan, wire::Isolation& 
   // Several nodes of one machine may share a base.
   // Steps beside their keeper see what the script sees; elsewhere nobody else would clear it away, so each has its own.
   const bool apart = plan.has_step() && plan.node_name() != first_name(plan.allocation_nodes());
-  out.set_private_base(container->base_path + "/" + node_folder_name(facts_.node, facts_.spool) + "_" +
+  out.set_private_base(private_base_ + "/" + node_folder_name(facts_.node, facts_.spool) + "_" +
                        std::to_string(plan.job_id()) + (apart ? "." + std::to_string(plan.step()) : ""));
   for (const std::string& target : container->folders) {
     if (target == "/dev/shm") {

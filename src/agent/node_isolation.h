@@ -54,6 +54,7 @@ class NodeIsolation {
 
   IsolationSettings settings_;
   NodeIsolationFacts facts_;
+  std::string private_base_;  // below it a folder for each job
   CgroupFolders folders_;
   std::vector<std::string> missing_;
   std::vector<CpuPlace> machine_;

@@ -156,6 +156,26 @@ TEST_F(NodeIsolationTest, Private_folders_lie_below_the_base) {
   EXPECT_FALSE(NodeIsolation::prepare(settings_, facts_, [](std::string_view) {}));
 }
 
+TEST_F(NodeIsolationTest, In_a_base_that_others_may_write_to_jobs_have_a_folder_of_ours) {
+  settings_.private_folders = true;
+  ContainerSettings container;
+  container.base_path = root_ + "/scratch";
+  settings_.containers = {container};
+  ASSERT_EQ(mkdir(container.base_path.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(container.base_path.c_str(), 0777), 0);
+  const auto prepare = [&] { return NodeIsolation::prepare(settings_, facts_, [](std::string_view) {}); };
+  auto prepared = prepare();
+  ASSERT_FALSE(prepared);
+  EXPECT_NE(prepared.error().story.find("others may rename"), std::string::npos) << prepared.error().story;
+  ASSERT_EQ(chmod(container.base_path.c_str(), 01777), 0);
+  EXPECT_TRUE(order().private_base().starts_with(container.base_path + "/.millrace/millrace_n1_"));
+  ASSERT_EQ(rmdir((container.base_path + "/.millrace").c_str()), 0);
+  ASSERT_EQ(symlink(root_.c_str(), (container.base_path + "/.millrace").c_str()), 0);
+  prepared = prepare();
+  ASSERT_FALSE(prepared);
+  EXPECT_NE(prepared.error().story.find("somebody else has made it"), std::string::npos) << prepared.error().story;
+}
+
 NodeGres kind(const char* name, const char* type, std::int64_t count, const char* files) {
   NodeGres out;
   out.name = name;

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <sched.h>
 #include <spawn.h>
@@ -17,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -49,9 +49,80 @@ Result<void> run_script(const std::string& script, const std::vector<std::string
 constexpr std::string_view gone_mark = ".gone-";
 constexpr int removal_patience_ms = 1'000;
 
-int remove_entry(const char* path, const struct stat*, int, struct FTW*) {
-  ::remove(path);
-  return 0;
+constexpr unsigned removal_limit_seconds = 600;
+constexpr std::size_t open_folders_max = 32;
+
+// One that is ours alone: whoever may write to the folder it lies in could have made another of that name.
+bool is_ours(int folder) {
+  struct stat found{};
+  return folder >= 0 && fstat(folder, &found) == 0 && found.st_uid == geteuid() && (found.st_mode & 077) == 0;
+}
+
+int open_folder(int above, const char* name) {
+  return openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+struct OpenFolder {
+  DIR* entries;
+  std::string name;  // in the one before
+};
+
+// Goes by descriptors and never through a link or into another file system: the names are a user's, and he may have a
+// process elsewhere that changes them meanwhile. What lies too deep is moved to the top, where names are ours.
+void empty_folder(int top) {
+  struct stat own{};
+  if (fstat(top, &own) != 0) return;
+  std::uint64_t moved = 0;
+  for (bool again = true; std::exchange(again, false);) {
+    const int first = open_folder(top, ".");
+    if (first < 0) return;
+    std::vector<OpenFolder> open{{fdopendir(first), {}}};
+    while (!open.empty()) {
+      DIR* entries = open.back().entries;
+      const int here = dirfd(entries);
+      const dirent* entry = readdir(entries);
+      if (entry == nullptr) {
+        const std::string name = std::move(open.back().name);
+        closedir(entries);
+        open.pop_back();
+        if (!open.empty()) unlinkat(dirfd(open.back().entries), name.c_str(), AT_REMOVEDIR);
+        continue;
+      }
+      const char* name = entry->d_name;
+      if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) continue;
+      if (unlinkat(here, name, 0) == 0 || unlinkat(here, name, AT_REMOVEDIR) == 0) continue;
+      if (open.size() == open_folders_max) {
+        const std::string place = "deep-" + std::to_string(getpid()) + "-" + std::to_string(moved++);
+        if (renameat2(here, name, top, place.c_str(), RENAME_NOREPLACE) == 0) again = true;
+        continue;
+      }
+      const int below = open_folder(here, name);
+      struct stat found{};
+      if (below >= 0 && fstat(below, &found) == 0 && found.st_dev == own.st_dev)
+        open.push_back({fdopendir(below), name});
+      else if (below >= 0)
+        close(below);
+    }
+  }
+}
+
+// This one of them and what earlier removals left of others.
+[[noreturn]] void remove_gone(const std::string& parent) {
+  alarm(removal_limit_seconds);  // somebody may go on filling it
+  const int above = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  std::vector<std::string> left;
+  if (DIR* entries = above < 0 ? nullptr : fdopendir(dup(above)); entries != nullptr) {
+    while (const dirent* entry = readdir(entries))
+      if (std::string_view{entry->d_name}.find(gone_mark) != std::string_view::npos) left.emplace_back(entry->d_name);
+    closedir(entries);
+  }
+  for (const std::string& name : left) {
+    const int folder = open_folder(above, name.c_str());
+    if (!is_ours(folder)) continue;
+    empty_folder(folder);
+    unlinkat(above, name.c_str(), AT_REMOVEDIR);
+  }
+  _exit(0);
 }
 
 }  // namespace
@@ -59,6 +130,10 @@ int remove_entry(const char* path, const struct stat*, int, struct FTW*) {
 Result<void> enter_private_folders(const PrivateFolders& folders) {
   // The job's folder is closed to everybody else; what is mounted from it is as open as what it covers.
   if (mkdir(folders.base.c_str(), 0700) != 0 && errno != EEXIST) return failed("make " + folders.base);
+  const int base = open_folder(AT_FDCWD, folders.base.c_str());
+  const bool ours = is_ours(base);
+  if (base >= 0) close(base);
+  if (!ours) return fail(Errc::refused, folders.base + " is there, and somebody else has made it");
   if (unshare(CLONE_NEWNS) != 0) return failed("make a mount namespace");
   // Mounts from outside come in, ours do not go out.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
@@ -82,19 +157,7 @@ void remove_private_folders(const std::string& base) {
   const std::string gone = base + std::string{gone_mark} + std::to_string(getpid());
   if (rename(base.c_str(), gone.c_str()) != 0) return;
   const pid_t pid = fork();
-  if (pid == 0) {
-    nftw(gone.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    const std::string parent = gone.substr(0, gone.rfind('/'));
-    std::vector<std::string> left;
-    if (DIR* folder = opendir(parent.c_str()); folder != nullptr) {
-      while (const dirent* entry = readdir(folder))
-        if (std::string_view{entry->d_name}.find(gone_mark) != std::string_view::npos)
-          left.push_back(parent + "/" + entry->d_name);
-      closedir(folder);
-    }
-    for (const std::string& path : left) nftw(path.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    _exit(0);
-  }
+  if (pid == 0) remove_gone(gone.substr(0, gone.rfind('/')));
   if (pid < 0) return;
   const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   pollfd one{ended, POLLIN, 0};
