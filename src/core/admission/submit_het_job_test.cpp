@@ -68,6 +68,29 @@ class HetJobTest : public testing::Test {
   Actor user_{UserId{1}, false};
 };
 
+TEST_F(HetJobTest, a_job_is_refused_where_no_number_is_left_for_it_and_its_tasks) {
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(submit({ask(1)}));
+  SubmitJob array = ask(1);
+  array.array = "1-5";
+  const auto refused = submit({array});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, RefusalCode::too_many_jobs);
+  EXPECT_EQ(refused.error().notes.at(0), "all job numbers are in use: FirstJobId=1 MaxJobId=20");
+  array.array = "1-4";
+  ASSERT_TRUE(submit({array}));  // 17
+  // The site lowers MaxJobId below what is in use: tasks still become records of their own.
+  Policy policy = *state_.policy;
+  policy.max_job_id = 10;
+  ClusterConfigured fewer{{}, {}, policy, now_};
+  for (const auto& [index, node] : state_.nodes) fewer.nodes.push_back(*node->def);
+  for (const auto& partition : *state_.partitions) fewer.partitions.push_back(partition.def);
+  happen({fewer});
+  for (const char* task : {"1", "2", "3"}) happen(*decide_cancel(state_, select(JobId{17}, task).at(0), user_, now_));
+  EXPECT_TRUE(state_.find_job(JobId{11}));
+  EXPECT_TRUE(state_.find_job(JobId{20}));
+  EXPECT_FALSE(submit({ask(1)}));
+}
+
 TEST_F(HetJobTest, numbers_are_consecutive_and_skip_those_still_known) {
   for (int i = 0; i < 17; ++i) EXPECT_TRUE(submit({ask(1)}));  // 1 to 17
   happen({JobCancelled{JobKey{2}, UserId{1}, now_}, JobCancelled{JobKey{3}, UserId{1}, now_},

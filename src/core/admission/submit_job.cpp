@@ -128,6 +128,19 @@ std::uint32_t expected_seconds(const State& state, UserId uid, std::uint32_t lim
   return predicted_seconds(*history, static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, UINT32_MAX)));
 }
 
+// Each task of an array needs a number once it is a record of its own.
+std::expected<void, Refusal> check_job_count(const State& state, std::uint64_t added) {
+  const Policy& policy = *state.policy;
+  const std::uint64_t count = state.jobs.size() + state.unsplit_tasks + added;
+  if (count > policy.max_job_count)
+    return refuse(RefusalCode::too_many_jobs, "MaxJobCount=" + std::to_string(policy.max_job_count));
+  if (count > std::uint64_t{policy.max_job_id} - policy.first_job_id + 1)
+    return refuse(RefusalCode::too_many_jobs,
+                  "all job numbers are in use: FirstJobId=" + std::to_string(policy.first_job_id) +
+                      " MaxJobId=" + std::to_string(policy.max_job_id));
+  return {};
+}
+
 }  // namespace
 
 std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names) {
@@ -339,8 +352,8 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
   if (!array) return std::unexpected(std::move(array).error());
   if (*array && (spec.interactive || spec.allocation_only))
     return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
-  if (state.jobs.size() + state.unsplit_tasks + (*array ? (*array)->tasks.size() : 1) > state.policy->max_job_count)
-    return refuse(RefusalCode::too_many_jobs, "MaxJobCount=" + std::to_string(state.policy->max_job_count));
+  if (auto room = check_job_count(state, *array ? (*array)->tasks.size() : 1); !room)
+    return std::unexpected(std::move(room).error());
   if (ask.priority && !actor.is_admin)
     return refuse(RefusalCode::access_denied, "only an administrator may set a priority");
 

@@ -46,12 +46,15 @@ const Qos* State::find_qos(std::string_view name) const {
 JobId next_job_id(const State& state, JobId after) {
   const Policy& policy = *state.policy;
   JobId id{after.value + 1};
-  for (std::uint64_t tried = 0;; ++tried) {
-    MR_ASSERT(tried <= state.by_id.size() + 1);  // admission keeps fewer jobs than there are numbers
+  for (std::uint64_t tried = 0; tried <= state.by_id.size() + 1; ++tried) {
     if (id.value < policy.first_job_id || id.value > policy.max_job_id) id = JobId{policy.first_job_id};
     if (!state.by_id.contains(id)) return id;
     ++id.value;
   }
+  // Admission keeps fewer jobs than there are numbers, but the site may have lowered MaxJobId since.
+  id = JobId{policy.max_job_id};
+  while (state.by_id.contains(id)) ++id.value;
+  return id;
 }
 
 std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t count) {
