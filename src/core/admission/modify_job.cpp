@@ -64,8 +64,7 @@ std::expected<void, Refusal> check_cycle(const State& state, const Job& job, con
     const JobKey key = open.back();
     open.pop_back();
     if (key == job.key) return refuse(RefusalCode::circular_dependency);
-    if (looked_at > most)
-      return refuse(RefusalCode::dependency, "the jobs it would wait for wait for too many others themselves");
+    if (looked_at > most) return refuse(RefusalCode::dependency, "its dependency chain is too long");
     const Job* next = state.find_job(key);
     if (next && next->dependencies && next->state == JobState::pending) follow(*next->dependencies);
   }

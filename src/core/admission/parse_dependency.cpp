@@ -2,7 +2,10 @@
 #include "core/admission/parse_dependency.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "core/admission/job_selection.h"
@@ -34,13 +37,32 @@ bool is_bare_job(std::string_view part) {
                            looks_like_sluid(part.substr(0, part.find('_'))));
 }
 
-// What is written twice is waited for once.
-void add_once(std::vector<Dependency>& list, Dependency dependency) {
-  const auto same = [&](const Dependency& d) {
-    return d.kind == dependency.kind && d.target == dependency.target && d.task == dependency.task;
-  };
-  if (std::ranges::none_of(list, same)) list.push_back(std::move(dependency));
-}
+// The jobs of one text: what is written twice is waited for once.
+class DependencyList {
+ public:
+  explicit DependencyList(const State& state) : state_(state) {}
+  void add(Dependency dependency) {
+    if (written_.emplace(dependency.kind, dependency.target, dependency.task).second)
+      list_.push_back(std::move(dependency));
+  }
+  std::optional<JobId> number_of(JobKey key) {
+    if (const Job* job = state_.find_job(key)) return job->id;
+    // Kept records are found by number alone. A text can name a thousand, so they are all looked at only once.
+    if (!kept_) {
+      kept_.emplace();
+      for (const auto& [number, kept] : state_.kept) kept_->emplace(kept->job->key, kept->job->id);
+    }
+    const auto it = kept_->find(key);
+    return it == kept_->end() ? std::nullopt : std::optional{it->second};
+  }
+  std::vector<Dependency> take() && { return std::move(list_); }
+
+ private:
+  const State& state_;
+  std::vector<Dependency> list_;
+  std::set<std::tuple<DependencyKind, JobKey, std::optional<std::uint32_t>>> written_;
+  std::optional<std::map<JobKey, JobId>> kept_;
+};
 
 // Of a job that is over and hidden, and still known to accounting: what became of it is the answer.
 std::expected<Dependency, Refusal> parse_kept(const State& state, Dependency dependency, std::string_view text) {
@@ -57,7 +79,8 @@ std::expected<Dependency, Refusal> parse_kept(const State& state, Dependency dep
   return dependency;
 }
 
-std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKind kind, std::string_view text) {
+std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKind kind, std::string_view text,
+                                                DependencyList& list) {
   Dependency dependency;
   dependency.kind = kind;
   const auto bad = [&](std::string why) {
@@ -82,7 +105,7 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
   if (looks_like_sluid(id)) {
     const auto key = parse_sluid(id);
     if (!key) return refuse(RefusalCode::invalid_sluid, "dependency on '" + std::string{text} + "': SLUID is invalid");
-    const auto known = number_of(state, JobKey{*key});
+    const auto known = list.number_of(JobKey{*key});
     if (!known) return bad("no such job");
     dependency.shown = *known;
   } else {
@@ -106,7 +129,7 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
 
 std::unexpected<Refusal> too_many() {
   return refuse(RefusalCode::dependency, "a job waits for " + std::to_string(dependencies_most) +
-                                             " others at most; an array, or a job in between, stands for many");
+                                             " others at most; use an array or an intermediate job");
 }
 
 }  // namespace
@@ -118,6 +141,7 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
   if (static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return c == ':' || c == ',' || c == '?'; })) >=
       2 * dependencies_most)
     return too_many();
+  DependencyList list(state);
   out.any = text.find('?') != std::string_view::npos;
   if (out.any && text.find(',') != std::string_view::npos)
     return refuse(RefusalCode::dependency, "a dependency list uses either ',' (all) or '?' (any), not both");
@@ -125,13 +149,13 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
     if (equals_ignoring_case(part, "singleton")) {
       Dependency own_name;
       own_name.kind = DependencyKind::singleton;
-      add_once(out.list, std::move(own_name));
+      list.add(std::move(own_name));
       continue;
     }
     if (!out.any && is_bare_job(part)) {
-      auto one = parse_target(state, DependencyKind::afterany, part);
+      auto one = parse_target(state, DependencyKind::afterany, part, list);
       if (!one) return std::unexpected(std::move(one).error());
-      add_once(out.list, *std::move(one));
+      list.add(*std::move(one));
       continue;
     }
     const auto words = split(part, ':');
@@ -145,11 +169,12 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
     }
     if (words.size() < 2) return refuse(RefusalCode::dependency, "dependency '" + std::string{part} + "' names no job");
     for (std::size_t i = 1; i < words.size(); ++i) {
-      auto one = parse_target(state, *kind, words[i]);
+      auto one = parse_target(state, *kind, words[i], list);
       if (!one) return std::unexpected(std::move(one).error());
-      add_once(out.list, *std::move(one));
+      list.add(*std::move(one));
     }
   }
+  out.list = std::move(list).take();
   if (out.list.size() > dependencies_most) return too_many();
   return out;
 }

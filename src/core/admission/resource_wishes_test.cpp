@@ -146,7 +146,7 @@ TEST_F(Requests, A_job_waits_for_so_many_others_at_most) {
     const auto parsed = parse_dependencies(state_, wish);
     return parsed ? std::to_string(parsed->list.size()) : parsed.error().notes.front();
   };
-  const std::string too_many = "a job waits for 1000 others at most; an array, or a job in between, stands for many";
+  const std::string too_many = "a job waits for 1000 others at most; use an array or an intermediate job";
   EXPECT_EQ(why(text), too_many);
   EXPECT_EQ(why(text.substr(0, text.rfind(':'))), "1000");
   EXPECT_EQ(why("afterok:1" + std::string(100'000, ':')), too_many);  // before a word of it is looked at
