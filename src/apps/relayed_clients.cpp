@@ -14,9 +14,10 @@ ClientId RelayedClients::accept(const KeyName& relay, std::uint64_t number, User
       [this, node, number](std::string reply) { agents_.reply_relayed(node, number, std::move(reply)); },
       [this, node] { return agents_.unsent_to(node); },
       [this, node](std::size_t bytes, Task then) { agents_.when_unsent_below(node, bytes, std::move(then)); });
-  return sessions_.accept_relayed(uid, gid, std::move(path), [this, relay, uid](const wire::Request& request) {
+  auto judge = [this, relay, uid](const wire::Request& request) {
     return relay_refusal(controller_.durable(), {relay, uid, is_privileged_(uid)}, request);
-  });
+  };
+  return sessions_.accept_relayed(uid, gid, std::move(path), std::move(judge), !lends_offices(relay.role));
 }
 
 // A relay has a limit of its own; a stolen key has none.

@@ -1,6 +1,7 @@
 // src/controller/account_commands.cpp - sacctmgr's changes: decided, made durable, answered with what was changed; the
 // rights it gives.
 #include <algorithm>
+#include <set>
 
 #include "controller/commands.h"
 #include "core/admission/change_account.h"
@@ -9,6 +10,8 @@
 
 namespace millrace {
 namespace {
+
+constexpr std::size_t annotations_bytes_max = 4u << 20;  // of one request: its words are kept for each job it names
 
 // Slurm's number for it.
 std::uint32_t code_of(const Error& error) {
@@ -81,7 +84,7 @@ Actor Controller::actor_of(const Asker& asker, bool operators_too) const {
   Actor out{.uid = asker.uid};
   out.is_super = out.is_admin = asker.uid.value == 0 || asker.uid == settings_.slurm_user;
   const auto known = asker_names_.find(asker.uid);
-  if (known == asker_names_.end()) return out;
+  if (known == asker_names_.end() || asker.plain_user) return out;
   out.name = known->second;
   const AccountUser* user = commit_.decided().find_account_user(out.name);
   if (user && !out.is_admin) {
@@ -98,7 +101,11 @@ void Commands::annotate_record(const wire::AnnotateRecord& ask) {
   std::vector<Event> events;
   wire::Reply out = reply();
   wire::AccountsChanged& changed = *out.mutable_accounts_changed();
-  for (const std::uint32_t number : ask.job_ids()) {
+  const std::size_t bytes_of_each = 128 + ask.comment().size() + ask.admin_comment().size() +
+                                    ask.system_comment().size() + ask.extra().size() + ask.wckey().size() +
+                                    ask.derived_exit().size();
+  for (const std::uint32_t number : std::set<std::uint32_t>(ask.job_ids().begin(), ask.job_ids().end())) {
+    if (events.size() * bytes_of_each > annotations_bytes_max) return refuse_with(JobSelector::refusal());
     const Job* job = state.find_job(JobId{number});
     const KeptJob* kept = job ? nullptr : newest_kept(state, JobId{number});
     if (kept) job = kept->job.get();

@@ -171,14 +171,21 @@ bool is_asked(const State& state, const wire::QueryJobs& ask, KeptNumber number,
   return true;
 }
 
-void named_accounted(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
+bool named_accounted(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
   const State& state = snapshot.state;
   const Priorities priorities(state, snapshot.now);
   std::set<std::pair<JobKey, Attempt>> shown;
+  std::set<std::pair<std::uint32_t, std::string_view>> names;
+  std::uint64_t looked_at = 0;
   for (const wire::JobName& name : ask.jobs()) {
+    if (!names.emplace(name.job_id(), name.tasks()).second) continue;
+    if (looked_at >= JobSelector::usual_most) return false;
+    const std::uint64_t for_each = 1 + name.tasks().size() / 64;
+    ++looked_at;
     const JobId id{name.job_id()};
     for (auto it = state.kept_names.lower_bound({id, {}}); it != state.kept_names.end() && (*it).first.id == id; ++it) {
       const KeptJob& kept = *state.kept.at((*it).first.number);
+      looked_at += for_each;
       if (!is_named(*kept.job, &kept.rest, name.tasks()) ||
           !is_asked(state, ask, (*it).first.number, kept, snapshot.now))
         continue;
@@ -187,11 +194,13 @@ void named_accounted(const ReadView& snapshot, const wire::QueryJobs& ask, wire:
     }
     for (const Job* job : live_named(state, id)) {
       const ArrayState* array = state.find_array(job->array);
+      looked_at += for_each;
       if (!is_named(*job, array ? &array->rest : nullptr, name.tasks()) || !is_asked(state, ask, *job)) continue;
       if (shown.emplace(job->key, job->attempt).second)
         show_accounted(snapshot, priorities, *job, nullptr, *out.add_jobs());
     }
   }
+  return true;
 }
 
 }  // namespace millrace

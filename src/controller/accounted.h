@@ -14,7 +14,7 @@ void show_accounted(const ReadView& snapshot, const Priorities& priorities, cons
 bool is_asked(const State& state, const wire::QueryJobs& ask, const Job& job);
 bool is_asked(const State& state, const wire::QueryJobs& ask, KeptNumber number, const KeptJob& kept, Time now);
 
-// The jobs of `ask.jobs()`: hidden ones before the others, each once.
-void named_accounted(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out);
+// The jobs of `ask.jobs()`: hidden ones before the others, each once. False: too many are named.
+bool named_accounted(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out);
 
 }  // namespace millrace

@@ -27,6 +27,8 @@ struct Asker {
   ClientId client = 0;
   UserId uid;
   GroupId gid;
+  // Who vouches for it lends it nothing that sacctmgr gives (AdminLevel, coordinated accounts): see relay_rights.h.
+  bool plain_user = false;
 };
 
 }  // namespace millrace

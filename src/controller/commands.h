@@ -27,6 +27,7 @@ class Commands final {
   // May be called later, in another turn of the loop: it keeps what it needs by value and takes the rest from `self`.
   using Decide = std::function<Decision(const Commands& self, const State&, const SelectedJob&)>;
   struct ChangeRun;
+  static constexpr std::uint64_t looked_at_usual_max = 1'000'000;  // by the names of a request; see JobSelector
 
   void dispatch();
   void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
@@ -34,9 +35,9 @@ class Commands final {
   void try_submission(std::vector<Event> events, wire::Reply out);
   void each_live_job(const std::string& name, const std::function<void(const Job&)>& look) const;
   void cancel(const wire::CancelJobs& ask);
-  void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names);
-  void change_jobs(std::vector<JobName> names, Decide decide);
-  static void go_on(Controller& controller, const std::shared_ptr<ChangeRun>& run);
+  void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names, std::uint64_t looked_at_max);
+  void change_jobs(std::vector<JobName> names, Decide decide, std::uint64_t looked_at_max = looked_at_usual_max);
+  static bool go_on(Controller& controller, ChangeRun& run);
   void update_job(const wire::UpdateJob& ask);
   bool refuses_longer_comment(const wire::UpdateJob& ask);
   void update_node(const wire::UpdateNode& ask);

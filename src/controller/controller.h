@@ -17,6 +17,7 @@
 #include "controller/config_facts.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
+#include "controller/fair_turns.h"
 #include "controller/job_completion.h"
 #include "controller/job_mail.h"
 #include "controller/launch_plan.h"
@@ -241,6 +242,7 @@ class Controller final : public ResourceObserver {
   void take_settings(const ControllerSettings& fresh);
   bool create_unknown(ResourceManager& by, const NodeRegistration& registration);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
+  std::set<NodeIndex> judge_reports(NodeIndex node);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
   void tell_waiters(JobKey key);
@@ -279,6 +281,7 @@ class Controller final : public ResourceObserver {
   FactLog fact_log_{lines_, schedule_lines_};
   Diagnostics diagnostics_;
   Commit commit_;
+  FairTurns long_changes_{loop_};
   Planning planning_;
   PayloadCache payloads_;
   WaitLog wait_log_;

@@ -1,156 +1,14 @@
 // src/controller/controller_test.cpp - requests of clients to a whole controller on simulated time: what it answers
 // whatever others have stored, and what it refuses.
-#include "controller/controller.h"
-
 #include <gtest/gtest.h>
 
-#include <map>
-#include <utility>
-
-#include "config/slurm_conf.h"
-#include "controller/config_facts.h"
-#include "controller/sessions.h"
-#include "controller/submission.h"
-#include "core/admission/submit_job.h"
-#include "core/ledger/apply.h"
-#include "core/ledger/invariants.h"
-#include "sim/sim_world.h"
+#include "controller/controller_fixture.h"
+#include "core/model/account_change.h"
 #include "wire/frame.h"
-#include "wire/reply_parts.h"
 #include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
-
-constexpr Time start_of_test{1'700'000'000'000'000};
-
-// Everything is durable at once.
-class MemoryLog final : public EventLog {
- public:
-  explicit MemoryLog(Loop& loop) : loop_(loop) {}
-  void append(Batch batch, Durable done) override {
-    for (const std::string& event : batch.events) written += event.size();
-    for (auto& [id, bytes] : batch.payloads) {
-      written += bytes.size();
-      payloads_[id] = std::move(bytes);
-    }
-    index_ += batch.events.size();
-    loop_.post([done = std::move(done), index = index_]() mutable { done(index); });
-  }
-  Room room(std::uint64_t bytes) const override { return written + bytes <= size ? Room::enough : Room::reserve_only; }
-  bool has_payload(const PayloadId& id) const override { return payloads_.contains(id); }
-  void read_payload(const PayloadId& id, std::move_only_function<void(Result<std::string>)> done) override {
-    const auto it = payloads_.find(id);
-    done(it == payloads_.end() ? Result<std::string>{fail(Errc::not_found, "no such payload")} : it->second);
-  }
-  void write_snapshot(std::uint64_t, std::string, std::vector<PayloadId>,
-                      std::move_only_function<void(Result<void>)> done) override {
-    done({});
-  }
-  std::uint64_t bytes_since_snapshot() const override { return 0; }
-
-  std::uint64_t written = 0;
-  std::uint64_t size = UINT64_MAX / 2;  // of the disk
-
- private:
-  Loop& loop_;
-  std::map<PayloadId, std::string> payloads_;
-  std::uint64_t index_ = 0;
-};
-
-class AnyIdentity final : public Identities {
- public:
-  void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override {
-    done(UserIdentity{uid, gid, uid.value == 0 ? "root" : "alice", "users", {gid.value}});
-  }
-};
-
-ClusterConfigured nodes_named(const std::string& nodes) {
-  const ConfigurationReport report =
-      parse_configuration_text("ClusterName=c\nSlurmctldHost=h\nNodeName=" + nodes +
-                                   " CPUs=8 RealMemory=1000\nPartitionName=p Nodes=ALL Default=YES\n",
-                               "/test/slurm.conf");
-  EXPECT_TRUE(report.errors.empty());
-  ClusterConfigured out = to_facts(report.configuration, [](const std::string&) { return std::nullopt; });
-  out.at = start_of_test;
-  return out;
-}
-
-class ControllerTest : public testing::Test {
- protected:
-  ControllerTest()
-      : loop(world), plan_worker(world, loop, milliseconds(1)), query_worker(world, loop, milliseconds(1)), log(loop) {}
-  ~ControllerTest() override { loop.kill(); }
-
-  // Submitted when nothing had a limit yet: straight into the ledger.
-  void add_job(const wire::SubmitJob& ask, UserId uid = UserId{1000}) {
-    if (!state.partitions || state.partitions->empty()) apply(state, nodes_named(nodes));
-    const auto decided = decide(state, to_submit_jobs(ask, {uid, GroupId{1000}, "alice", "users", {1000}}).front(),
-                                {uid}, start_of_test);
-    ASSERT_TRUE(decided);
-    for (const Event& event : decided->events) apply(state, event);
-  }
-
-  void start() {
-    controller = std::make_unique<Controller>(
-        Controller::Parts{loop, log, plan_worker, query_worker, identities, sessions, nullptr}, ControllerSettings{},
-        ControllerHooks{}, state);
-    sessions.serve(*controller);
-    controller->start(nodes_named(nodes));
-    run();
-  }
-
-  void run() {
-    const Time until = world.now() + seconds(3);
-    while (world.next_at() <= until) world.step();
-  }
-
-  // All replies to it, put together.
-  wire::Reply ask(UserId uid, wire::Request request) {
-    request.set_protocol(protocol_version);
-    request.set_number(5);
-    std::vector<std::string> frames;
-    const ClientId client = sessions.accept_relayed(uid, GroupId{uid.value},
-                                                    [&](std::string frame) { frames.push_back(std::move(frame)); });
-    sessions.relayed_message(client, request.SerializeAsString());
-    run();
-    wire::Reply whole;
-    ReplyJoiner joiner;
-    for (const std::string& frame : frames) {
-      largest_frame = std::max(largest_frame, frame.size());
-      auto reply = joiner.take(frame);
-      EXPECT_TRUE(reply);
-      if (!reply || !*reply) continue;
-      const bool more = (*reply)->more();
-      whole.MergeFrom(**reply);
-      if (!more) whole.clear_more();
-    }
-    EXPECT_EQ(whole.number(), 5u);
-    EXPECT_FALSE(whole.more());
-    sessions.relayed_closed(client);
-    EXPECT_EQ(broken_law(controller->durable()), std::nullopt);
-    return whole;
-  }
-
-  std::string nodes = "n1";
-  SimWorld world{1};
-  SimProcess loop;
-  SimWorker plan_worker, query_worker;
-  MemoryLog log;
-  AnyIdentity identities;
-  Sessions sessions;
-  State state;
-  std::unique_ptr<Controller> controller;
-  std::size_t largest_frame = 0;
-};
-
-wire::SubmitJob a_job(std::size_t name_size) {
-  wire::SubmitJob ask;
-  ask.set_script("#!/bin/sh\n");
-  ask.mutable_job()->set_name(std::string(name_size, 'n'));
-  ask.mutable_job()->set_work_dir("/tmp");
-  return ask;
-}
 
 TEST_F(ControllerTest, Jobs_of_a_log_without_limits_are_all_listed) {
   for (int i = 0; i < 17; ++i) add_job(a_job(4u << 20));
@@ -290,6 +148,77 @@ TEST_F(ControllerTest, A_number_that_is_not_answered_yet_is_not_taken_again) {
   request.mutable_wait_job()->set_job_id(1);
   for (int i = 0; i < 5; ++i) sessions.relayed_message(client, request.SerializeAsString());
   EXPECT_EQ(answers, 1u) << "the second is refused, and the connection ends";
+}
+
+TEST_F(ControllerTest, A_refusal_does_not_count_as_the_answer_to_a_request_that_waits) {
+  add_job(a_job(3));
+  start();
+  std::size_t answers = 0;
+  wire::Request wait, odd;
+  wait.set_protocol(protocol_version);
+  wait.set_number(1);
+  wait.mutable_wait_job()->set_job_id(1);
+  odd.set_protocol(protocol_version - 1);
+  odd.set_number(1);
+  odd.mutable_ping();
+  wire::Request large = wait;
+  large.mutable_update_job()->set_comment(std::string(1u << 20, 'x'));
+  for (const wire::Request& second : {odd, large}) {
+    answers = 0;
+    const ClientId client = sessions.accept_relayed(UserId{1000}, GroupId{1000}, [&](std::string) { ++answers; });
+    const std::size_t connections = sessions.connections();
+    sessions.relayed_message(client, wait.SerializeAsString());
+    sessions.relayed_message(client, second.SerializeAsString());
+    EXPECT_EQ(answers, 1u);
+    EXPECT_EQ(sessions.connections(), connections - 1) << "the connection ends";
+  }
+}
+
+TEST_F(ControllerTest, A_record_is_annotated_once_however_often_it_is_named) {
+  add_job(a_job(3));
+  start();
+  wire::Request cancel, annotate;
+  cancel.mutable_cancel()->add_jobs()->set_job_id(1);
+  ask(UserId{1000}, cancel);
+  for (int i = 0; i < 60'000; ++i) annotate.mutable_annotate_record()->add_job_ids(1);
+  annotate.mutable_annotate_record()->set_comment("c");
+  const auto before = log.written;
+  EXPECT_EQ(ask(UserId{1000}, annotate).accounts_changed().names_size(), 1);
+  EXPECT_LT(log.written - before, 1000u);
+}
+
+// Through the key of a compute node an administrator is a user like others.
+TEST_F(ControllerTest, A_plain_user_has_no_office) {
+  add_job(a_job(3), UserId{1001});
+  wire::Request make, list, cancel;
+  start();
+  make.mutable_change_accounts()->set_action(static_cast<std::uint32_t>(AccountAction::add));
+  make.mutable_change_accounts()->set_entity(static_cast<std::uint32_t>(AccountEntity::user));
+  const auto set = [&](auto* setting, const char* key, const char* value) {
+    setting->set_key(key);
+    setting->set_op("=");
+    setting->set_value(value);
+  };
+  set(make.mutable_change_accounts()->add_where(), "name", "alice");
+  set(make.mutable_change_accounts()->add_set(), "account", "root");
+  set(make.mutable_change_accounts()->add_set(), "adminlevel", "administrator");
+  const wire::Reply made = ask(UserId{0}, make);
+  ASSERT_FALSE(made.has_failure()) << made.failure().text() << ": "
+                                   << (made.failure().notes().empty() ? "" : made.failure().notes(0));
+  cancel.mutable_cancel()->add_jobs()->set_job_id(1);
+  cancel.set_protocol(protocol_version);
+  cancel.set_number(1);
+  const auto tries_as = [&](bool plain) {
+    wire::Reply reply;
+    const ClientId client = sessions.accept_relayed(
+        UserId{1000}, GroupId{1000},
+        std::make_unique<RelayedPath>([&](std::string bytes) { reply.ParseFromString(bytes); }), {}, plain);
+    sessions.relayed_message(client, cancel.SerializeAsString());
+    run();
+    return reply.jobs_changed().changed_size() == 1;
+  };
+  EXPECT_FALSE(tries_as(true));
+  EXPECT_TRUE(tries_as(false));
 }
 
 TEST_F(ControllerTest, A_user_ends_thousands_of_jobs_while_others_get_answers_between) {

@@ -18,6 +18,14 @@
 namespace millrace {
 namespace {
 
+// Of one turn of the loop. To look at a record is little beside deciding about it.
+constexpr std::uint64_t steps_per_turn = 1000, looks_per_step = 20;
+
+// About one record: the first looks at all jobs, the second at all those that a long chain waits for.
+bool is_long_decision(const wire::Request& request) {
+  return request.has_top_jobs() || (request.has_update_job() && request.update_job().has_dependency());
+}
+
 JobName name_of(const wire::JobName& name) { return {JobId{name.job_id()}, name.tasks()}; }
 
 template <class Names>
@@ -60,35 +68,33 @@ struct Commands::ChangeRun {
   Decide decide;
   bool may_use_reserve;  // of the log: a full disk must not keep anybody from ending jobs
   wire::Reply out;
+  JobSelector selector;
   std::size_t name = 0;  // the next one
   // Of the present name:
-  std::optional<std::vector<SelectedJob>> selected;
+  std::optional<std::vector<SelectedJob>> selected{};
   std::size_t record = 0, done = 0;
-  std::optional<std::pair<std::uint32_t, std::string>> first;  // refusal, with its text
+  std::optional<std::pair<std::uint32_t, std::string>> first{};  // refusal, with its text
 };
 
-void Commands::change_jobs(std::vector<JobName> names, Decide decide) {
+void Commands::change_jobs(std::vector<JobName> names, Decide decide, std::uint64_t looked_at_max) {
   wire::Reply out = reply();
   out.mutable_jobs_changed();
-  go_on(c_, std::make_shared<ChangeRun>(ChangeRun{asker_,
-                                                  request_,
-                                                  std::move(names),
-                                                  std::move(decide),
-                                                  request_.has_cancel(),
-                                                  std::move(out),
-                                                  0,
-                                                  {},
-                                                  0,
-                                                  0,
-                                                  {}}));
+  c_.long_changes_.add(
+      asker_.uid, [&controller = c_, run = std::make_unique<ChangeRun>(ChangeRun{
+                                         .asker = asker_,
+                                         .request = request_,
+                                         .names = std::move(names),
+                                         .decide = std::move(decide),
+                                         .may_use_reserve = request_.has_cancel(),
+                                         .out = std::move(out),
+                                         .selector = JobSelector{looked_at_max}})] { return go_on(controller, *run); });
 }
 
-// Decides one record after the other, each on what the one before left.
-void Commands::go_on(Controller& controller, const std::shared_ptr<ChangeRun>& run) {
-  constexpr int steps_per_turn = 1000;
-  Commands self{controller, run->asker, run->request};
+// Decides one record after the other, each on what the one before left. False: it has been answered.
+bool Commands::go_on(Controller& controller, ChangeRun& run) {
+  Commands self{controller, run.asker, run.request};
   Commit& commit = controller.commit_;
-  wire::JobsChanged& changed = *run->out.mutable_jobs_changed();
+  wire::JobsChanged& changed = *run.out.mutable_jobs_changed();
   const auto told = [](const Refusal& refusal) {
     return std::pair{static_cast<std::uint32_t>(refusal.code), std::string{slurm_text(refusal.code)}};
   };
@@ -98,48 +104,53 @@ void Commands::go_on(Controller& controller, const std::shared_ptr<ChangeRun>& r
     outcome->set_code(why.first);
     outcome->set_text(std::move(why.second));
   };
-  for (int steps = 0; run->name < run->names.size(); ++steps) {
-    if (steps == steps_per_turn) return controller.loop_.post([&controller, run] { go_on(controller, run); });
-    const JobName& name = run->names[run->name];
-    if (!run->selected) {
-      auto selected = select_jobs(commit.decided(), name);
+  std::uint64_t steps = 0;
+  for (; run.name < run.names.size(); ++steps) {
+    if (steps >= steps_per_turn) return true;
+    const JobName& name = run.names[run.name];
+    if (!run.selected) {
+      const std::uint64_t before = run.selector.looked_at();
+      auto selected = run.selector.select(commit.decided(), name);
+      steps += (run.selector.looked_at() - before) / looks_per_step;
       if (!selected) {
         failed(name, told(selected.error()));
-        ++run->name;
+        ++run.name;
         continue;
       }
-      run->selected = *std::move(selected);
-      run->record = run->done = 0;
-      run->first.reset();
+      run.selected = *std::move(selected);
+      run.record = run.done = 0;
+      run.first.reset();
     }
-    if (run->record < run->selected->size()) {
-      const SelectedJob& which = (*run->selected)[run->record++];
+    if (run.record < run.selected->size()) {
+      const SelectedJob& which = (*run.selected)[run.record++];
       if (!commit.decided().find_job(which.key)) continue;
-      auto decision = run->decide(self, commit.decided(), which);
+      auto decision = run.decide(self, commit.decided(), which);
+      if (is_long_decision(run.request)) steps += steps_per_turn;
       if (!decision) {
-        if (!run->first) run->first = told(decision.error());
+        if (!run.first) run.first = told(decision.error());
         continue;
       }
-      if (!run->may_use_reserve && !decision->empty() && !commit.has_room(*decision)) {
-        if (!run->first) run->first.emplace(no_room_code, no_room_text);
+      if (!run.may_use_reserve && !decision->empty() && !commit.has_room(*decision)) {
+        if (!run.first) run.first.emplace(no_room_code, no_room_text);
         continue;
       }
       if (!decision->empty() && !commit.happen(*std::move(decision))) {
-        if (!run->first) run->first = told({RefusalCode::unspecified, {}});
+        if (!run.first) run.first = told({RefusalCode::unspecified, {}});
         continue;
       }
-      ++run->done;
+      ++run.done;
       continue;
     }
     // Of an array those that could be changed were; it failed only if none could.
-    if (run->done == 0 && run->first)
-      failed(name, *run->first);
+    if (run.done == 0 && run.first)
+      failed(name, *run.first);
     else
       changed.add_changed(shown_name(name));
-    run->selected.reset();
-    ++run->name;
+    run.selected.reset();
+    ++run.name;
   }
-  self.answer_when_durable(std::move(run->out));
+  self.answer_when_durable(std::move(run.out));
+  return false;
 }
 
 // Those the asker may change, and perhaps others, in the order of their submission. Of somebody who has rights over no
@@ -181,6 +192,7 @@ void Commands::cancel(const wire::CancelJobs& ask) {
   const bool filtered = !ask.user().empty() || !ask.partition().empty() || !ask.name().empty() ||
                         !ask.account().empty() || !ask.state().empty() || !ask.nodes().empty() || !ask.qos().empty();
   std::vector<JobName> names = names_of(ask.jobs());
+  const bool made_here = filtered && names.empty();  // with each job once
   if (filtered) {
     const auto matches = [&](const Job& job) {
       return job.state != JobState::ended && may_change(job, actor_) && passes(state, ask, job, nodes) &&
@@ -205,8 +217,10 @@ void Commands::cancel(const wire::CancelJobs& ask) {
         if (job.is_array_rest()) chosen.back() = {array->id, "[" + format_index_set(array->rest) + "]"};
       });
     } else {
+      JobSelector selector;
       for (const JobName& name : names) {
-        const auto selected = select_jobs(state, name);
+        if (selector.is_exhausted()) return refuse_with(JobSelector::refusal());
+        const auto selected = selector.select(state, name);
         if (!selected ||
             std::ranges::any_of(*selected, [&](const SelectedJob& s) { return matches(state.job(s.key)); }))
           chosen.push_back(name);
@@ -214,26 +228,35 @@ void Commands::cancel(const wire::CancelJobs& ask) {
     }
     names = std::move(chosen);
   }
-  if (ask.signal() != 0) return signal_jobs(ask, names);
-  change_jobs(std::move(names), [filtered, nodes](const Commands& self, const State& now, const SelectedJob& which) {
-    const wire::CancelJobs& filter = self.request_.cancel();
-    const Job& job = now.job(which.key);
-    if (filtered && !passes(now, filter, job, nodes)) return Decision{std::vector<Event>{}};
-    if (!filter.cron() && comes_again(job)) return Decision{refuse(RefusalCode::cannot_cancel_cron)};
-    return decide_cancel(now, which, self.actor_, self.c_.loop_.now());
-  });
+  const std::uint64_t looked_at_max = made_here ? UINT64_MAX : looked_at_usual_max;
+  if (ask.signal() != 0) return signal_jobs(ask, names, made_here ? UINT64_MAX : JobSelector::usual_most);
+  change_jobs(
+      std::move(names),
+      [filtered, nodes](const Commands& self, const State& now, const SelectedJob& which) {
+        const wire::CancelJobs& filter = self.request_.cancel();
+        const Job& job = now.job(which.key);
+        if (filtered && !passes(now, filter, job, nodes)) return Decision{std::vector<Event>{}};
+        if (!filter.cron() && comes_again(job)) return Decision{refuse(RefusalCode::cannot_cancel_cron)};
+        return decide_cancel(now, which, self.actor_, self.c_.loop_.now());
+      },
+      looked_at_max);
 }
 
 // A signal is no fact: it goes to the nodes that run the job now, or nowhere. Of a pending job only KILL and TERM mean
 // something.
-void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names) {
+void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names,
+                           std::uint64_t looked_at_max) {
   const State& state = c_.commit_.durable();
   const bool ends = ask.signal() == 9 && !ask.batch_only();
   if (ends)
-    return change_jobs(names, [](const Commands& self, const State& now, const SelectedJob& which) {
-      return decide_cancel(now, which, self.actor_, self.c_.loop_.now());
-    });
+    return change_jobs(
+        names,
+        [](const Commands& self, const State& now, const SelectedJob& which) {
+          return decide_cancel(now, which, self.actor_, self.c_.loop_.now());
+        },
+        looked_at_max);
   wire::Reply out = reply();
+  JobSelector selector{looked_at_max};
   for (const JobName& name : names) {
     const auto fail_with = [&](RefusalCode code) {
       auto* outcome = out.mutable_jobs_changed()->add_failed();
@@ -241,11 +264,12 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       outcome->set_code(static_cast<std::uint32_t>(code));
       outcome->set_text(slurm_text(code));
     };
-    const auto selected = select_jobs(state, name);
+    const auto selected = selector.select(state, name);
     if (!selected) {
-      fail_with(RefusalCode::invalid_job_id);
+      fail_with(selector.is_exhausted() ? JobSelector::refusal().code : RefusalCode::invalid_job_id);
       continue;
     }
+    if (selected->empty()) continue;  // named before
     bool sent = false, denied = false, suspended = false;
     for (const SelectedJob& which : *selected) {
       const Job& job = state.job(which.key);

@@ -132,6 +132,7 @@ struct NamedJobs {
 
   // The array's rest first, then its tasks from the newest: scontrol's order.
   void add(const State& state, const std::vector<SelectedJob>& selected) {
+    if (selected.empty()) return;
     const bool in_order = state.job(selected.front().key).is_het_leader() ||
                           state.job(selected.front().key).is_component();  // components in their own order
     for (std::size_t i = 0; i < selected.size(); ++i) {
@@ -147,12 +148,14 @@ struct NamedJobs {
   }
 };
 
-// `privately`: those of others are as if they were not there.
-void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool privately, wire::Jobs& out) {
+// `privately`: those of others are as if they were not there. False: too many are named.
+bool named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool privately, wire::Jobs& out) {
   const Priorities priorities(snapshot.state, snapshot.now);
   NamedJobs named;
+  JobSelector selector;
   for (const wire::JobName& name : ask.jobs()) {
-    const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
+    if (selector.is_exhausted()) return false;
+    const auto selected = selector.select(snapshot.state, {JobId{name.job_id()}, name.tasks()});
     const Job* of_number = snapshot.state.find_job(JobId{name.job_id()});
     const bool is_there = of_number && (!privately || of_number->spec->owner->uid.value == ask.uid());
     if (is_there && selected)
@@ -168,6 +171,7 @@ void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool priva
     show_job(snapshot, priorities, job, ask.brief(), row);
     if (tasks.size() > 1) row.set_array_tasks(format_index_set(tasks));
   }
+  return true;
 }
 
 }  // namespace
@@ -182,10 +186,11 @@ wire::Reply Queries::reply() const {
 bool Queries::is_admin() const { return c_.actor_of(asker_, true).is_admin; }
 Privacy Queries::privacy() const { return {*c_.commit_.durable().policy, asker_.uid, is_admin()}; }
 
-void Queries::refuse(RefusalCode code) const {
+void Queries::refuse(const Refusal& refusal) const {
   wire::Reply out = reply();
-  out.mutable_failure()->set_code(static_cast<std::uint32_t>(code));
-  out.mutable_failure()->set_text(slurm_text(code));
+  out.mutable_failure()->set_code(static_cast<std::uint32_t>(refusal.code));
+  out.mutable_failure()->set_text(slurm_text(refusal.code));
+  for (const std::string& note : refusal.notes) out.mutable_failure()->add_notes(note);
   c_.clients_.reply(asker_.client, out);
 }
 
@@ -273,10 +278,9 @@ void Queries::jobs(wire::QueryJobs ask, HiddenPartitions hidden) {
   if (ask.jobs_size() > 0) {
     const ReadView snapshot = c_.read_view();
     wire::Reply out = jobs_reply(snapshot, request_.number());
-    if (ask.accounting())
-      named_accounted(snapshot, ask, *out.mutable_jobs());
-    else
-      named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
+    const bool found = ask.accounting() ? named_accounted(snapshot, ask, *out.mutable_jobs())
+                                        : named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
+    if (!found) return refuse(JobSelector::refusal());
     return c_.clients_.reply(asker_.client, out);
   }
   const State& state = c_.commit_.durable();

@@ -37,7 +37,8 @@ class Queries final {
   void beside_hidden(bool wanted, std::move_only_function<void(Queries&, HiddenPartitions)> answer);
   bool is_admin() const;
   Privacy privacy() const;
-  void refuse(RefusalCode code) const;
+  void refuse(RefusalCode code) const { refuse(Refusal{code, {}}); }
+  void refuse(const Refusal& refusal) const;
   void as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const;
 
   Controller& c_;

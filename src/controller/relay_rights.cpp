@@ -17,7 +17,11 @@ constexpr B questions[] = {
     B::kQueryAccounts, B::kQueryPriorities, B::kQuerySteps,      B::kQueryDiagnostics,  B::kNumberJob,
 };
 
-bool is_question(B kind) { return std::ranges::find(questions, kind) != std::end(questions); }
+// What looks like a question and changes something is none.
+bool is_question(const wire::Request& request) {
+  if (request.query_diagnostics().reset() || request.wait_job().as_client()) return false;
+  return std::ranges::find(questions, request.body_case()) != std::end(questions);
+}
 
 // The one job that a request is about; 0: none, or several.
 std::uint32_t single_job(const wire::Request& request) {
@@ -64,7 +68,7 @@ bool is_job_there(const State& state, const Node& node, std::uint32_t id) {
 }
 
 std::optional<std::string> login_refusal(const RelayedAsker& asker, const wire::Request& request) {
-  if (!asker.privileged || is_question(request.body_case())) return std::nullopt;
+  if (!asker.privileged || is_question(request)) return std::nullopt;
   return "the key of " + asker.relay.node +
          " does not speak for root and SlurmUser; on the controller's machine they may do this, or where the key is "
          "one "
@@ -74,10 +78,12 @@ std::optional<std::string> login_refusal(const RelayedAsker& asker, const wire::
 
 }  // namespace
 
+bool lends_offices(KeyRole role) { return role == KeyRole::login || role == KeyRole::login_root; }
+
 std::optional<std::string> relay_refusal(const State& state, const RelayedAsker& asker, const wire::Request& request) {
   if (asker.relay.role == KeyRole::login_root) return std::nullopt;
   if (asker.relay.role == KeyRole::login) return login_refusal(asker, request);
-  if (is_question(request.body_case())) return std::nullopt;
+  if (is_question(request)) return std::nullopt;
   const std::string& name = asker.relay.node;
   const auto index = state.find_node(name);
   const Node* node = index ? &state.node(*index) : nullptr;
@@ -89,7 +95,9 @@ std::optional<std::string> relay_refusal(const State& state, const RelayedAsker&
            " root and SlurmUser may ask, change the node itself, and act on a single job that is there; for more, see "
            "`millrace key node --login --root`";
   }
-  if (node && has_job_there(state, *node, asker.uid) && rank_needed(request.body_case()) == Rank::user)
+  // A token would speak for him after his job is gone.
+  if (node && has_job_there(state, *node, asker.uid) && rank_needed(request.body_case()) == Rank::user &&
+      !request.has_issue_token())
     return std::nullopt;
   return "from the compute node " + name +
          " only users with a job there may do this; a machine for users needs a key of `millrace key node " + name +

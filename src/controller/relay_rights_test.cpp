@@ -75,6 +75,13 @@ TEST_F(RelayRights, A_compute_node_speaks_for_users_who_have_a_job_there) {
   EXPECT_FALSE(taken(KeyRole::node, nobody_, submission()));
   EXPECT_FALSE(taken(KeyRole::munge, nobody_, submission()));
   EXPECT_FALSE(taken(KeyRole::node, here_, drain("n0"))) << "not even an administrator with a job there";
+  wire::Request token, reset, wait;
+  token.mutable_issue_token();
+  EXPECT_FALSE(taken(KeyRole::node, here_, token)) << "it would outlive the job";
+  reset.mutable_query_diagnostics()->set_reset(true);
+  EXPECT_FALSE(taken(KeyRole::node, root_, reset)) << "it only looks like a question";
+  wait.mutable_wait_job()->set_as_client(true);
+  EXPECT_FALSE(taken(KeyRole::node, nobody_, wait));
 }
 
 TEST_F(RelayRights, A_compute_node_speaks_for_root_about_itself_and_the_jobs_it_has) {

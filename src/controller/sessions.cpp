@@ -92,9 +92,9 @@ ClientId Sessions::accept(std::unique_ptr<Link> link, UserId uid, GroupId gid) {
 
 LinkHandler& Sessions::handler(ClientId client) { return *sessions_.at(client); }
 
-ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge) {
+ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge, bool plain_user) {
   const ClientId client = next_++;
-  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid}, std::move(path), true);
+  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid, plain_user}, std::move(path), true);
   session->judge_ = std::move(judge);
   sessions_.emplace(client, std::move(session));
   return client;
@@ -121,13 +121,16 @@ void Sessions::received(ClientId client, std::string_view bytes) {
   if (it == sessions_.end()) return;
   it->second->idle_sweeps_ = 0;
   // Before it is read: lists that are too long never become objects.
-  if (auto problem = over_limit(bytes))
+  if (auto problem = over_limit(bytes)) {
+    if (has_number_twice(client, number_of_request(bytes))) return;
     return refuse(client, number_of_request(bytes), too_long_code, too_long_text, *std::move(problem));
+  }
   wire::Request request;
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     refuse(client, 0, 1802, "Unable to contact slurm controller (receive failure)", "the request could not be read");
     return left(client);
   }
+  if (has_number_twice(client, request.number())) return;
   if (request.protocol() != protocol_version)
     return refuse(client, request.number(), 1005, "Incompatible versions of client and server code", {});
   if (is_for_another(client, request)) return;
@@ -138,13 +141,18 @@ void Sessions::received(ClientId client, std::string_view bytes) {
     if (auto why = it->second->judge_(request))
       return refuse(client, request.number(), 2002, "Access/permission denied", *std::move(why));
   if (!controller_) return;
-  if (!it->second->unanswered_.insert(request.number()).second) {
-    refuse(client, request.number(), 2037, "Requested operation is presently disabled",
-           "a request of this number has not been answered yet");
-    return left(client);  // else the refusal would count as its answer
-  }
+  it->second->unanswered_.insert(request.number());
   const Asker asker = it->second->asker_;  // a copy: handling may end the session
   controller_->request(asker, request);
+}
+
+// Asked before anything is refused: a refusal would count as the answer to the request that waits.
+bool Sessions::has_number_twice(ClientId client, std::uint64_t number) {
+  if (!sessions_.at(client)->unanswered_.contains(number)) return false;
+  refuse(client, number, 2037, "Requested operation is presently disabled",
+         "a request of this number has not been answered yet");
+  left(client);
+  return true;
 }
 
 void Sessions::set_cluster(std::string name, std::uint16_t port) {

@@ -36,9 +36,10 @@ class Sessions final : public Clients {
   ClientId accept(std::unique_ptr<Link> link, UserId uid, GroupId gid);
   LinkHandler& handler(ClientId client);
   // A client of a relay: its bytes come inside an agent's session, answers leave through `path`, or through `send`.
-  // `judge` says why a request is not taken from there; nothing: it is.
+  // `judge` says why a request is not taken from there; nothing: it is. `plain_user`: see Asker.
   using Judge = std::function<std::optional<std::string>(const wire::Request&)>;
-  ClientId accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge = {});
+  ClientId accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge = {},
+                          bool plain_user = false);
   ClientId accept_relayed(UserId uid, GroupId gid, std::move_only_function<void(std::string)> send);
   void relayed_message(ClientId client, std::string_view bytes);
   void relayed_closed(ClientId client);
@@ -54,6 +55,7 @@ class Sessions final : public Clients {
   class Session;
   void received(ClientId client, std::string_view bytes);
   void left(ClientId client);
+  bool has_number_twice(ClientId client, std::uint64_t number);  // and ends the session
   bool is_for_another(ClientId client, const wire::Request& request);
   void refuse(ClientId client, std::uint64_t number, std::uint32_t code, const char* text, std::string note);
 

@@ -16,11 +16,14 @@ constexpr std::size_t sample_targets_max = 20'000;
 constexpr std::size_t notice_bytes_max = 4096;
 constexpr int rows_per_reply = 4000;
 
-void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job,
-                const std::optional<std::uint32_t>& only, wire::Steps& out) {
-  if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) return;
-  for (const RunningStep& step : running_steps(state, job))
+// How many it looked at.
+std::size_t show_steps(const State& state, const wire::QuerySteps& ask, const Job& job,
+                       const std::optional<std::uint32_t>& only, wire::Steps& out) {
+  if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) return 0;
+  const auto steps = running_steps(state, job);
+  for (const RunningStep& step : steps)
     if (!only || *only == step.id) show_step(state, job, step, *out.add_steps());
+  return steps.size();
 }
 
 // All that run.
@@ -48,6 +51,30 @@ struct StepWalk final : RowWalk {
   }
 };
 
+// Steps that one request names: each job once for each of its steps that is named, and once for all of them.
+class StepSelector {
+ public:
+  explicit StepSelector(const State& state) : state_(state) {}
+  std::expected<std::vector<JobKey>, Refusal> select(const wire::StepName& name) {
+    if (is_exhausted()) return std::unexpected(JobSelector::refusal());
+    const JobName job{JobId{name.job().job_id()}, name.job().tasks()};
+    const auto step = name.has_step() ? std::optional{name.step()} : std::nullopt;
+    auto selected = select_jobs(state_, job, looked_at_);
+    if (!selected) return std::unexpected(selected.error());
+    std::vector<JobKey> out;
+    for (const SelectedJob& which : *selected)
+      if (!which.task && given_.emplace(which.key, step).second) out.push_back(which.key);
+    return out;
+  }
+  bool is_exhausted() const { return looked_at_ >= JobSelector::usual_most; }
+  void looked_at(std::size_t steps) { looked_at_ += steps; }
+
+ private:
+  const State& state_;
+  std::uint64_t looked_at_ = 0;
+  std::set<std::pair<JobKey, std::optional<std::uint32_t>>> given_;
+};
+
 }  // namespace
 
 // ---- seeing ----
@@ -63,15 +90,16 @@ void Queries::steps(wire::QuerySteps ask, HiddenPartitions hidden) {
   wire::Reply out = reply();
   wire::Steps& steps = *out.mutable_steps();
   steps.set_now_us(c_.loop_.now().value);
+  StepSelector selector(state);
   for (const wire::StepName& name : ask.steps()) {
-    const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
-    const bool is_there = selected && privacy().sees(state.job(selected->front().key));
+    const auto selected = selector.select(name);
+    if (!selected && selector.is_exhausted()) return refuse(selected.error());
+    const bool is_there = selected && (selected->empty() || privacy().sees(state.job(selected->front())));
     if (!is_there) steps.set_missing(steps.missing() + 1);
     if (!is_there) continue;
-    for (const SelectedJob& which : *selected)
-      if (!which.task)
-        show_steps(state, ask, state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt,
-                   steps);
+    for (const JobKey key : *selected)
+      selector.looked_at(
+          show_steps(state, ask, state.job(key), name.has_step() ? std::optional{name.step()} : std::nullopt, steps));
   }
   c_.clients_.reply(asker_.client, out);
 }
@@ -264,7 +292,8 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
       return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
   }
   const auto want = [&](const Job& job, const std::optional<std::uint32_t>& only) {
-    for (const RunningStep& step : running_steps(state, job)) {
+    const auto steps = running_steps(state, job);
+    for (const RunningStep& step : steps) {
       if (only && *only != step.id) continue;
       bool anywhere = false;
       for (const NodeIndex node : nodes_of(job, step)) {
@@ -274,18 +303,20 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
       }
       if (anywhere) show_step(state, job, step, *inquiry.answer.add_steps());
     }
+    return steps.size();
   };
   if (ask.steps_size() == 0 && only_node)
     for (const JobKey key : state.node(*only_node).jobs)
       if (may_change(state.job(key), actor_)) want(state.job(key), std::nullopt);
+  StepSelector selector(state);
   for (const wire::StepName& name : ask.steps()) {
-    const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
+    const auto selected = selector.select(name);
     if (!selected) return refuse_with(selected.error());
-    for (const SelectedJob& which : *selected) {
-      if (which.task) continue;
-      if (!may_change(state.job(which.key), actor_)) return refuse_with({RefusalCode::access_denied, {}});
-      want(state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt);
+    for (const JobKey key : *selected) {
+      if (!may_change(state.job(key), actor_)) return refuse_with({RefusalCode::access_denied, {}});
+      selector.looked_at(want(state.job(key), name.has_step() ? std::optional{name.step()} : std::nullopt));
     }
+    if (inquiry.awaited.size() > sample_targets_max) break;
   }
   if (inquiry.awaited.size() > sample_targets_max)
     return refuse_with(2036, "Requested operation not supported on this system", "too many steps at once; name fewer");

@@ -135,7 +135,9 @@ constexpr FieldLimit cancel_rows[] = {many(1, "jobs", job_name, names_of_jobs),
 constexpr MessageLimits cancel{"CancelJobs", cancel_rows};
 constexpr FieldLimit only_jobs[] = {many(1, "jobs", job_name, names_of_jobs)};
 constexpr MessageLimits query_jobs{"QueryJobs", only_jobs}, requeue{"RequeueJobs", only_jobs},
-    suspend{"SuspendJobs", only_jobs}, top_jobs{"TopJobs", only_jobs};
+    suspend{"SuspendJobs", only_jobs};
+constexpr FieldLimit top_rows[] = {many(1, "jobs", job_name, 100)};  // each looks at all jobs of its owner
+constexpr MessageLimits top_jobs{"TopJobs", top_rows};
 constexpr FieldLimit hold_rows[] = {many(1, "jobs", job_name, names_of_jobs), text(2, "name")};
 constexpr MessageLimits hold{"HoldJobs", hold_rows};
 constexpr FieldLimit update_job_rows[] = {one(1, "job", job_name),

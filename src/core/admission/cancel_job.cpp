@@ -44,6 +44,7 @@ Decision decide_hold(const State& state, const SelectedJob& which, bool as_user,
   if (follows_leader(job, which) || (job.het && which.component)) return refuse(RefusalCode::not_whole_het_job);
   const bool owner_style = as_user || !actor.is_admin || job.spec->owner->uid == actor.uid;
   const Hold hold = owner_style && job.hold != Hold::admin ? Hold::user : Hold::admin;
+  if (job.hold == hold) return std::vector<Event>{};
   std::vector<Event> events;
   const JobKey key = split_if_needed(state, which, now, events);
   events.emplace_back(JobHoldChanged{key, hold, 0, now});

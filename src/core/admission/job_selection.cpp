@@ -37,47 +37,79 @@ static std::expected<std::vector<SelectedJob>, Refusal> select_components(const 
   return out;
 }
 
-std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name) {
-  std::vector<SelectedJob> out;
-  const Job* job = state.find_job(name.id);
-  if (!job) return refuse(RefusalCode::invalid_job_id);
-  if (job->het || name.tasks.starts_with('+')) return select_components(*job, name);
-  const ArrayState* array = state.find_array(job->array);
-  const bool names_array = array && array->id == name.id;
-  if (name.tasks.empty()) {
-    if (!names_array) return std::vector{SelectedJob{job->key, {}}};
-    for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array;
-         ++it)
-      out.push_back({(*it).second, {}});
-    if (!array->rest.empty()) out.push_back({job->array, {}});
-    return out;
-  }
-  if (!names_array) return refuse(RefusalCode::invalid_job_id);
+namespace {
+
+using Selected = std::expected<std::vector<SelectedJob>, Refusal>;
+
+Selected select_tasks(const State& state, const JobName& name, const Job& job, const ArrayState& array,
+                      std::uint64_t& looked_at) {
   std::string_view list = name.tasks;
   if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
   // What no array can have is no list: 0-4294967290:2 must not be taken apart for each name of a long request.
   const std::uint32_t highest =
-      std::max(state.policy->max_array_size, array->spec.tasks.empty() ? 1 : array->spec.tasks.back() + 1) - 1;
+      std::max(state.policy->max_array_size, array.spec.tasks.empty() ? 1 : array.spec.tasks.back() + 1) - 1;
   const auto tasks = parse_index_set(list, highest);
   if (!tasks) return refuse(RefusalCode::invalid_job_id, "not a list of array tasks: " + name.tasks);
-  // All that is left of the rest is the rest itself: it stays one record.
+  looked_at += tasks->ranges().size();
+  std::vector<SelectedJob> out;
   std::uint64_t of_rest = 0;
-  array->rest.for_each([&](std::uint32_t task) { of_rest += tasks->contains(task) ? 1 : 0; });
-  const bool whole_rest = of_rest > 0 && of_rest == array->rest.size();
-  if (whole_rest) out.push_back({job->array, {}});
   for (const auto& range : tasks->ranges()) {
     for (std::uint64_t task = range.first; task <= range.last; ++task) {
+      ++looked_at;
       const auto number = static_cast<std::uint32_t>(task);
-      if (const JobKey* split = state.tasks.find({job->array, number}))
+      if (const JobKey* split = state.tasks.find({job.array, number}))
         out.push_back({*split, {}});
-      else if (array->rest.contains(number)) {
-        if (!whole_rest) out.push_back({job->array, number});
-      } else {
+      else if (array.rest.contains(number))
+        out.push_back({job.array, number}), ++of_rest;
+      else
         return refuse(RefusalCode::invalid_job_id,
                       "job " + std::to_string(name.id.value) + " has no task " + std::to_string(task));
-      }
     }
   }
+  // All that is left of the rest is the rest itself: it stays one record.
+  if (of_rest > 0 && of_rest == array.rest.size()) {
+    std::erase_if(out, [](const SelectedJob& one) { return one.task.has_value(); });
+    out.insert(out.begin(), {job.array, {}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Selected select_jobs(const State& state, const JobName& name, std::uint64_t& looked_at) {
+  looked_at += 1 + name.tasks.size() / 64;
+  const Job* job = state.find_job(name.id);
+  if (!job) return refuse(RefusalCode::invalid_job_id);
+  if (job->het || name.tasks.starts_with('+')) {
+    auto out = select_components(*job, name);
+    if (out) looked_at += out->size();
+    return out;
+  }
+  const ArrayState* array = state.find_array(job->array);
+  const bool names_array = array && array->id == name.id;
+  if (!name.tasks.empty()) {
+    if (!names_array) return refuse(RefusalCode::invalid_job_id);
+    return select_tasks(state, name, *job, *array, looked_at);
+  }
+  if (!names_array) return std::vector{SelectedJob{job->key, {}}};
+  std::vector<SelectedJob> out;
+  for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array;
+       ++it)
+    out.push_back({(*it).second, {}});
+  if (!array->rest.empty()) out.push_back({job->array, {}});
+  looked_at += out.size();
+  return out;
+}
+
+Selected select_jobs(const State& state, const JobName& name) {
+  std::uint64_t looked_at = 0;
+  return select_jobs(state, name, looked_at);
+}
+
+Selected JobSelector::select(const State& state, const JobName& name) {
+  if (is_exhausted()) return std::unexpected(refusal());
+  auto out = select_jobs(state, name, looked_at_);
+  if (out) std::erase_if(*out, [&](const SelectedJob& one) { return !given_.insert(one).second; });
   return out;
 }
 

@@ -1,7 +1,9 @@
 // src/core/admission/job_selection.h - which job records a person means by 12, 12_3, 12_[1-4] or 12+1.
 #pragma once
 
+#include <compare>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct SelectedJob {
   std::optional<std::uint32_t> task;  // still inside the record of the array's rest: it must be split off first
   bool component =
       false;  // of a heterogeneous job this component alone; else the number of the leader named all of them
+  auto operator<=>(const SelectedJob&) const = default;
 };
 
 // "12_3" as people write it.
@@ -29,6 +32,29 @@ std::string shown_name(const JobName& name);
 // All records meant; for an array number the rest and every task, for the number of a heterogeneous job its components,
 // the leader first. Refused when there is no such job.
 std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name);
+// `looked_at` grows by the records and ranges that were looked at, also where it is refused.
+std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name,
+                                                             std::uint64_t& looked_at);
+
+// The jobs that one request names, one name after the other. Each record is given out once, however often it is named,
+// and a request that would have more records looked at than `most` gets no further: a few bytes can name an array of
+// any size, and a request has tens of thousands of names. The first name is always looked up.
+class JobSelector {
+ public:
+  static constexpr std::uint64_t usual_most = 100'000;  // where it is all done in one turn of the loop
+  explicit JobSelector(std::uint64_t most = usual_most) : most_(most) {}
+  // Empty: all of them have been given out before.
+  std::expected<std::vector<SelectedJob>, Refusal> select(const State& state, const JobName& name);
+  bool is_exhausted() const { return looked_at_ >= most_; }
+  std::uint64_t looked_at() const { return looked_at_; }
+  static Refusal refusal() {
+    return {RefusalCode::not_supported, {"the request names too many jobs at once; name fewer in each"}};
+  }
+
+ private:
+  std::uint64_t most_, looked_at_ = 0;
+  std::set<SelectedJob> given_;
+};
 
 // The number of the record with this key (a SLUID names it), also of one that is over and known to accounting alone.
 std::optional<JobId> number_of(const State& state, JobKey key);
