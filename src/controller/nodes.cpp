@@ -90,6 +90,8 @@ void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry
   planning_.wanted();
 }
 
+static bool says_end(const AttemptReport& report) { return !report.step && (report.ended || report.exited); }
+
 void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {
   NodeLink& link = links_[index];
   link.heard_at = loop_.steady();
@@ -97,8 +99,16 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   observed_.edit().responding[index] = true;
   link.attempts = attempts;
   note_prologs(index, attempts);
-  std::set<NodeIndex> firsts;  // whose jobs may have waited for steps here
-  for (const AttemptReport& report : attempts) {
+  // A first node says nothing new here: what it said of ends is judged again, now that steps here have ended.
+  for (const NodeIndex first : judge_reports(index))
+    if (const auto it = links_.find(first); it != links_.end() && std::ranges::any_of(it->second.attempts, says_end))
+      judge_reports(first);
+}
+
+// Returns the first nodes of jobs that may have waited for steps on this node.
+std::set<NodeIndex> Controller::judge_reports(NodeIndex index) {
+  std::set<NodeIndex> firsts;
+  for (const AttemptReport& report : std::vector(links_[index].attempts)) {
     if (!report.ended && report.problem == kill_failed && !commit_.decided().node(index).drain) {
       complain("node " + commit_.decided().node(index).def->name + " drained: " + kill_failed + " for job key " +
                std::to_string(report.key.value));
@@ -136,11 +146,7 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   }
   // Ends above become durable later and reconcile then; what else differs is put right now.
   reconcile(index);
-  for (const NodeIndex first : firsts)
-    if (const auto it = links_.find(first);
-        it != links_.end() &&
-        std::ranges::any_of(it->second.attempts, [](const AttemptReport& r) { return r.ended && !r.step; }))
-      take_reports(first, std::vector(it->second.attempts));
+  return firsts;
 }
 
 std::vector<NodeIndex> Controller::unreachable() const {
