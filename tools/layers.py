@@ -76,7 +76,7 @@ def main() -> int:
         lines = file.read_text().splitlines()
         if not lines or not lines[0].startswith(f"// src/{name} - "):
             wrong.append(f"src/{name}:1: the door plate must read '// src/{name} - ...'")
-        is_test = name.endswith("_test.cpp")
+        is_test = name.endswith(("_test.cpp", "_fixture.h", "_harness.h"))
         for seen in types_of(lines):
             if types.setdefault(seen, name) != name:
                 wrong.append(f"src/{name}: a type {seen[1]} is in src/{types[seen]} too; the linker would mix them up")
