@@ -2,7 +2,7 @@
 """Checks the habits that a compiler does not see. Run as the test `tidy`; prints what is wrong and where.
 
 Layout (clang-format 19), lengths of files and functions, first lines that say what belongs in a file, links and paths in the documentation, the
-changelog, and words that have no place in this repository. What was too long before the limits came stands in tools/tidy_exceptions.txt; its numbers
+changelog, lists of fields of stored records, and words that have no place in this repository. What was too long before the limits came stands in tools/tidy_exceptions.txt; its numbers
 may only become smaller. `tools/tidy.py --update` writes smaller ones, never larger or new ones."""
 
 import ast
@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import field_lists
 
 ROOT = Path(__file__).resolve().parent.parent
 EXCEPTIONS = ROOT / "tools" / "tidy_exceptions.txt"
@@ -58,7 +60,7 @@ def functions_of_cpp(lines):
     begin = None
     for number, line in enumerate(lines):
         if begin is None:
-            if line.endswith("{") and re.match(r"(?:  )?[\w~\[]", line) and not re.match(r" *(?:namespace|struct|class|enum|union|extern|public|private)\b", line) and "= {" not in line:
+            if line.endswith(" {") and re.match(r"(?:  )?[\w~\[]", line) and not re.match(r" *(?:namespace|struct|class|enum|union|extern|public|private)\b", line) and "= {" not in line:
                 begin = number, len(line) - len(line.lstrip()), re.findall(r"([\w~:]+)\(", line)
         elif line.startswith(" " * begin[1] + "}"):
             yield (begin[2] or ["?"])[0], number - begin[0] + 1
@@ -165,7 +167,7 @@ def main():
         write_exceptions(found)
     texts = [name for name in tracked() if not name.startswith(("tests/golden/", "tests/fuzz/corpus/", "LICENSE"))]
     wrong = [*check_format(sources), *check_columns(sources), *check_lengths(found), *check_first_lines(sources, scripts),
-             *check_documents(tracked("*.md")), *check_changelog(), *check_words(texts)]
+             *field_lists.check(sources, lines_of), *check_documents(tracked("*.md")), *check_changelog(), *check_words(texts)]
     print("\n".join(wrong) if wrong else f"tidy: {len(sources)} C++ files, {len(scripts)} scripts, {len(texts)} texts")
     return 1 if wrong else 0
 

@@ -33,7 +33,7 @@ std::string field_text(const AssociationRow& row, Text name) {
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 std::string settings_text(const AssociationRow& row) {
-  const log::Association& a = row.association();
+  const wire::Association& a = row.association();
   std::string out;
   for (const Text name : settings) {
     if (name == "DefaultQOS" && a.default_qos() == 0) continue;  // else that of the account above
@@ -54,7 +54,7 @@ std::string person_text(const AccountBook& book, const std::string& user) {
     if (std::ranges::find(view->association().coordinators(), user) != view->association().coordinators().end())
       accounts += (accounts.empty() ? "" : ",") + view->association().account();
   if (!accounts.empty()) out += ":Coordinator=" + quoted(accounts);
-  const log::AccountUser* known = book.find_user(user);
+  const wire::AccountUser* known = book.find_user(user);
   if (known == nullptr || known->wckeys().empty()) return out;
   std::string keys;
   for (const std::string& key : known->wckeys()) keys += (keys.empty() ? "" : ",") + key;
@@ -73,7 +73,7 @@ std::string dump_text(const AccountBook& book, const std::string& cluster) {
     if (!parent->association().user().empty()) continue;
     std::string below;
     for (const wire::AssociationView* view : book.in_tree_order) {
-      const log::Association& a = view->association();
+      const wire::Association& a = view->association();
       if (a.parent() != parent->association().id()) continue;
       if (a.user().empty()) {
         below += "Account - " + quoted(a.account()) + ":Description=" + quoted(a.description()) +

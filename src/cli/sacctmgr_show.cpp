@@ -122,20 +122,20 @@ bool begins_one(const Set& set, Text word) {
 
 bool is_here(const AccountBook& book, const Question& q) { return in(q.clusters, book.answer.cluster()); }
 
-bool in_accounts(const AccountBook& book, const Question& q, const log::Association& a) {
+bool in_accounts(const AccountBook& book, const Question& q, const wire::Association& a) {
   if (in(q.accounts, a.account())) return true;
   if (!q.subaccounts) return false;
   const auto above = book.by_id.find(a.parent());
   return above != book.by_id.end() && in_accounts(book, q, above->second->association());
 }
 
-std::string parent_name(const AccountBook& book, const log::Association& a) {
+std::string parent_name(const AccountBook& book, const wire::Association& a) {
   const auto above = book.by_id.find(a.parent());
   return above == book.by_id.end() || !a.user().empty() ? std::string{} : above->second->association().account();
 }
 
 // Whether all conditions hold.
-bool is_wanted(const AccountBook& book, const Question& q, const log::Association& a) {
+bool is_wanted(const AccountBook& book, const Question& q, const wire::Association& a) {
   if (!in_accounts(book, q, a) || !in(q.partitions, a.partition()) || !in(q.users, a.user()) ||
       !in(q.parents, parent_name(book, a)))
     return false;
@@ -149,7 +149,7 @@ bool is_wanted(const AccountBook& book, const Question& q, const log::Associatio
   return in(q.descriptions, a.description()) && in(q.organizations, a.organization()) && is_here(book, q);
 }
 
-bool is_wanted(const AccountBook& book, const Question& q, const log::Qos& qos) {
+bool is_wanted(const AccountBook& book, const Question& q, const wire::Qos& qos) {
   const QosRow row{&book, &qos};
   const auto text = [&](Text name) {
     const auto chosen = choose_fields(qos_fields(), name);
@@ -176,7 +176,7 @@ int show_associations(Sacctmgr& self, const AccountBook& book, const Question& q
   std::set<std::string> seen;
   const bool each = q.with_associations || (accounts && users);
   for (const wire::AssociationView* view : book.in_tree_order) {
-    const log::Association& a = view->association();
+    const wire::Association& a = view->association();
     if (a.user().empty() ? !accounts : !users) continue;
     if (!is_wanted(book, q, a) || !in(q.names, a.account())) continue;
     // A user is shown once, however many accounts he is in.
@@ -188,7 +188,7 @@ int show_associations(Sacctmgr& self, const AccountBook& book, const Question& q
 
 int show_qos(Sacctmgr& self, const AccountBook& book, const Question& q) {
   std::vector<QosRow> rows;
-  for (const log::Qos& qos : book.answer.qos())
+  for (const wire::Qos& qos : book.answer.qos())
     if (is_wanted(book, q, qos)) rows.push_back({&book, &qos});
   return show_rows(self, qos_fields(), q.format.empty() ? qos_columns : q.format, rows);
 }
@@ -233,14 +233,14 @@ int print_data(Sacctmgr& self, const AccountBook& book, const Question& q, const
   DataList records;
   std::set<std::string> seen;
   if (key == "qos")
-    for (const log::Qos& qos : book.answer.qos())
+    for (const wire::Qos& qos : book.answer.qos())
       if (is_wanted(book, q, qos)) records.push_back(qos_data({&book, &qos}));
   if (key == "tres")
     for (const TresRow& row : tres_rows(book, q))
       records.push_back(
           DataMap{{"type", row.type}, {"name", row.name}, {"id", static_cast<std::uint32_t>(row.id)}, {"count", 0u}});
   for (const wire::AssociationView* view : book.in_tree_order) {
-    const log::Association& a = view->association();
+    const wire::Association& a = view->association();
     const AssociationRow row{&book, view};
     if (!is_wanted(book, q, a)) continue;
     if (key == "associations" && in(q.names, a.account())) records.push_back(association_data(row));

@@ -198,7 +198,7 @@ int show_problems(Sacctmgr& self, std::span<const Text> words) {
     }
   std::vector<ProblemRow> rows;
   for (const wire::AssociationView* view : book->in_tree_order) {
-    const log::Association& a = view->association();
+    const wire::Association& a = view->association();
     if (a.user().empty() && !with_users.contains(a.account()))
       rows.push_back({self.settings.cluster_name, a.account(), "", "Account has no Users"});
     if (!a.user().empty() && getpwnam(a.user().c_str()) == nullptr)

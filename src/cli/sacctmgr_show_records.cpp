@@ -87,7 +87,7 @@ bool meets(const Set& wanted, const std::string& list) {
 }
 
 struct TransactionRow {
-  const log::Transaction* transaction = nullptr;
+  const wire::Transaction* transaction = nullptr;
   const std::string* cluster = nullptr;
 };
 // clang-format off
@@ -119,7 +119,7 @@ int show_transactions(Sacctmgr& self, Words words) {
   const auto reply = sacctmgr_ask(self, request);
   if (!reply) return 1;
   std::vector<TransactionRow> rows;
-  for (const log::Transaction& each : reply->transactions().transactions()) {
+  for (const wire::Transaction& each : reply->transactions().transactions()) {
     if (each.at() < question->start_us || each.at() > question->end_us) continue;
     if (!in(actors, each.actor()) || !in(actions, each.action()) || !in(ids, std::to_string(each.id())) ||
         !meets(accounts, each.accounts()) || !meets(users, each.users()))
@@ -131,7 +131,7 @@ int show_transactions(Sacctmgr& self, Words words) {
                                rows);
   DataList records;
   for (const TransactionRow& row : rows) {
-    const log::Transaction& t = *row.transaction;
+    const wire::Transaction& t = *row.transaction;
     records.push_back(DataMap{{"id", t.id()},
                               {"time", t.at() / 1'000'000},
                               {"action", t.action()},
@@ -187,7 +187,7 @@ int show_wckeys(Sacctmgr& self, Words words) {
   if (!book) return 1;
   std::vector<PairRow> rows;
   DataList records;
-  for (const log::AccountUser& user : book->answer.users())
+  for (const wire::AccountUser& user : book->answer.users())
     for (const std::string& key : user.wckeys()) {
       if (!question->is_here(book->answer.cluster()) || !in(names, key) || !in(users, user.name())) continue;
       rows.push_back({(key == user.default_wckey() ? "*" : "") + key, user.name(), book->answer.cluster()});

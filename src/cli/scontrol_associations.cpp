@@ -10,9 +10,9 @@
 namespace millrace {
 namespace {
 
-std::string limit_text(const google::protobuf::RepeatedPtrField<log::TresAmount>& limits) {
+std::string limit_text(const google::protobuf::RepeatedPtrField<wire::TresAmount>& limits) {
   std::string out;
-  for (const log::TresAmount& each : limits)
+  for (const wire::TresAmount& each : limits)
     out += (out.empty() ? "" : ",") + each.name() + '=' + std::to_string(each.amount());
   return out;
 }
@@ -29,8 +29,8 @@ std::string counted(bool limited, std::uint32_t most, std::uint32_t used) {
 
 std::string association_record(const wire::AssociationView& view, const std::string& cluster,
                                const std::map<std::uint32_t, std::string>& accounts) {
-  const log::Association& a = view.association();
-  const log::Limits& limits = a.limits();
+  const wire::Association& a = view.association();
+  const wire::Limits& limits = a.limits();
   const auto parent = accounts.find(a.parent());
   return "ClusterName=" + cluster + " Account=" + a.account() + " UserName=" + a.user() +
          " Partition=" + a.partition() + " Priority=" + std::to_string(a.priority()) + " ID=" + std::to_string(a.id()) +
@@ -53,8 +53,8 @@ std::string association_record(const wire::AssociationView& view, const std::str
          "\n    MaxTRESMinsPJ=" + limit_text(limits.max_tres_mins_per_job()) + '\n';
 }
 
-std::string qos_record(const log::Qos& qos) {
-  const log::Limits& limits = qos.limits();
+std::string qos_record(const wire::Qos& qos) {
+  const wire::Limits& limits = qos.limits();
   return "QOS=" + qos.name() + '(' + std::to_string(qos.id()) +
          ")\n    UsageRaw=0\n    Priority=" + std::to_string(qos.priority()) +
          " GraceTime=" + std::to_string(qos.grace_seconds()) + "\n    GrpTRES=" + limit_text(limits.grp_tres()) +
@@ -69,7 +69,7 @@ std::string qos_record(const log::Qos& qos) {
 
 std::string user_record(const std::string& user, const std::string& account, const wire::Accounts& accounts) {
   std::string key, level = user == "root" ? "Administrator" : "Not Set";
-  for (const log::AccountUser& known : accounts.users()) {
+  for (const wire::AccountUser& known : accounts.users()) {
     if (known.name() != user) continue;
     key = known.default_wckey();
     if (known.admin_level() != 0)
@@ -107,7 +107,7 @@ int scontrol_show_associations(Scontrol& self, std::string_view wanted) {
   std::map<std::uint32_t, std::string> names;
   std::map<std::string, std::string> users;  // with their default account
   for (const auto& view : accounts.associations()) {
-    const log::Association& a = view.association();
+    const wire::Association& a = view.association();
     if (a.user().empty())
       names[a.id()] = a.account();
     else if (a.is_default() || !users.contains(a.user()))
@@ -127,7 +127,7 @@ int scontrol_show_associations(Scontrol& self, std::string_view wanted) {
   }
   if (shown("qos")) {
     out += "\nQOS Records\n\n";
-    for (const log::Qos& qos : accounts.qos())
+    for (const wire::Qos& qos : accounts.qos())
       if (chosen("qos", qos.name())) out += qos_record(qos);
   }
   return print(out);

@@ -82,7 +82,7 @@ std::vector<AssociationRow> choose(const AccountBook& book, const SshareDraft& d
   if (users.empty() && !draft.all) users.insert(me);
   std::vector<AssociationRow> out;
   for (const wire::AssociationView* view : book.in_tree_order) {
-    const log::Association& association = view->association();
+    const wire::Association& association = view->association();
     if (!accounts.empty() && !accounts.contains(association.account())) continue;
     if (association.user().empty() ? draft.users_only : !draft.all && !users.contains(association.user())) continue;
     out.push_back({&book, view, true});

@@ -153,7 +153,7 @@ std::optional<std::string> problem_of(const StriggerDraft& d) {
   return std::nullopt;
 }
 
-std::string row_of(const log::Trigger& t, Names& names) {
+std::string row_of(const wire::Trigger& t, Names& names) {
   const bool of_job = t.job_id() != 0, of_controller = t.event() >= reconfig;
   const std::string what = of_job              ? std::to_string(t.job_id())
                            : of_controller     ? "*"
@@ -175,7 +175,7 @@ int list(const StriggerDraft& draft, const wire::Triggers& triggers) {
   std::string out =
       draft.no_header ? ""
                       : "TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USER     FLAGS PROGRAM\n";
-  for (const log::Trigger& t : triggers.triggers()) {
+  for (const wire::Trigger& t : triggers.triggers()) {
     if (draft.id && t.id() != *draft.id) continue;
     if (draft.job && t.job_id() != *draft.job) continue;
     if (draft.user && t.uid() != *draft.user) continue;
@@ -189,7 +189,7 @@ int list(const StriggerDraft& draft, const wire::Triggers& triggers) {
 int act(const Command& command, const StriggerDraft& draft, const ClientSettings& settings) {
   wire::Request request;
   if (draft.set) {
-    log::Trigger& t = *request.mutable_set_trigger()->mutable_trigger();
+    wire::Trigger& t = *request.mutable_set_trigger()->mutable_trigger();
     t.set_event(draft.events.front());
     t.set_job_id(draft.job.value_or(0));
     t.set_nodes(draft.nodes);

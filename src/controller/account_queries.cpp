@@ -5,7 +5,7 @@
 #include "core/admission/job_selection.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
-#include "wire/log_types.h"
+#include "wire/record_message.h"
 
 namespace millrace {
 namespace {

@@ -173,18 +173,18 @@ CpuUnit to_fact(ConsumableUnit unit) {
 // Power saving: what holds for all, and who is excepted.
 void add_power(const PowerSettings& from, ClusterConfigured& facts) {
   Policy& policy = facts.policy;
-  policy.power_saving = !from.suspend_program.empty() && !from.resume_program.empty();
-  policy.suspend_seconds = from.suspend_seconds;
-  policy.suspend_timeout_seconds = from.suspend_timeout_seconds;
-  policy.suspend_rate = from.suspend_rate;
-  policy.resume_rate = from.resume_rate;
-  policy.suspend_except = from.except_states;
-  policy.show_cloud = from.show_cloud;
+  policy.power.saving = !from.suspend_program.empty() && !from.resume_program.empty();
+  policy.power.suspend_seconds = from.suspend_seconds;
+  policy.power.suspend_timeout_seconds = from.suspend_timeout_seconds;
+  policy.power.suspend_rate = from.suspend_rate;
+  policy.power.resume_rate = from.resume_rate;
+  policy.power.suspend_except = from.except_states;
+  policy.power.show_cloud = from.show_cloud;
   for (const KeepUp& group : from.keep_up) {
-    policy.keep_up.push_back(group.count);
+    policy.power.keep_up.push_back(group.count);
     for (NodeDef& node : facts.nodes)
       if (node.keep_up == 0 && std::ranges::find(group.nodes, node.name) != group.nodes.end())
-        node.keep_up = static_cast<std::uint32_t>(policy.keep_up.size());
+        node.keep_up = static_cast<std::uint32_t>(policy.power.keep_up.size());
   }
   for (PartitionDef& partition : facts.partitions)
     partition.never_suspend = std::ranges::find(from.except_partitions, partition.name) != from.except_partitions.end();

@@ -43,8 +43,8 @@ void Controller::see_to_power() {
   // Those that failed come one by one, each with its jobs.
   for (;;) {
     auto events = decide_power(commit_.decided(), now,
-                               {.down = left_of(told_down_, policy.suspend_rate, steady),
-                                .up = left_of(told_up_, policy.resume_rate, steady)});
+                               {.down = left_of(told_down_, policy.power.suspend_rate, steady),
+                                .up = left_of(told_up_, policy.power.resume_rate, steady)});
     if (events.empty()) break;
     std::vector<NodeIndex> failed;
     for (const Event& event : events) {

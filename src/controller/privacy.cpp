@@ -10,7 +10,7 @@ namespace {
 
 // The accounts of a user and those above them.
 std::set<std::string> accounts_of(const wire::Accounts& accounts, const std::string& user) {
-  std::map<std::uint32_t, const log::Association*> by_id;
+  std::map<std::uint32_t, const wire::Association*> by_id;
   for (const wire::AssociationView& each : accounts.associations())
     by_id[each.association().id()] = &each.association();
   std::set<std::string> out;
@@ -93,7 +93,7 @@ void Privacy::narrow(wire::Accounts& accounts, const std::string& user) const {
   wire::Accounts kept = accounts;
   kept.clear_associations();
   for (const wire::AssociationView& each : accounts.associations()) {
-    const log::Association& association = each.association();
+    const wire::Association& association = each.association();
     const bool of_other = !association.user().empty() && association.user() != user;
     const bool of_own_account = own.contains(association.account());
     if ((of_other && hides(private_users)) || (!of_own_account && hides(private_accounts))) continue;
@@ -103,7 +103,7 @@ void Privacy::narrow(wire::Accounts& accounts, const std::string& user) const {
   }
   if (hides(private_users)) {
     kept.clear_users();
-    for (const log::AccountUser& each : accounts.users())
+    for (const wire::AccountUser& each : accounts.users())
       if (each.name() == user) *kept.add_users() = each;
   }
   accounts = std::move(kept);

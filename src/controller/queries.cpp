@@ -317,7 +317,7 @@ void Queries::nodes(const wire::QueryNodes& ask) {
     const auto hidden = [&](const Node& node) {
       return (node.future && !ask.future_too()) ||
              (node.def->kind == NodeKind::cloud && node.power.state == Power::off && node.jobs.empty() &&
-              !snapshot.state.policy->show_cloud);
+              !snapshot.state.policy->power.show_cloud);
     };
     for (const auto& [index, node] : snapshot.state.nodes)
       if (node->configured && !hidden(*node)) show_node(snapshot, index, *node, *nodes.add_nodes());

@@ -6,7 +6,7 @@
 #include "controller/commands.h"
 #include "controller/crontabs.h"
 #include "controller/submission.h"
-#include "wire/log_types.h"
+#include "wire/record_message.h"
 
 namespace millrace {
 namespace {
@@ -95,7 +95,7 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
       !ask.trigger().program().starts_with('/'))
     return refuse_with(2036, "Requested operation not supported on this system",
                        "a known event and an absolute path of a program would be right");
-  Trigger trigger = get(ask.trigger());
+  auto trigger = get<Trigger>(ask.trigger());
   trigger.due.clear();
   trigger.id = state.next_trigger;
   trigger.uid = asker_.uid;

@@ -2,7 +2,6 @@
 #include "controller/views.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "base/hostlist.h"
@@ -10,6 +9,7 @@
 #include "controller/reason_words.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
+#include "core/ledger/apply_account.h"
 #include "core/ledger/job_size.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
@@ -104,7 +104,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
   out.set_account(spec.account);
-  out.set_association(job.association.value);
+  out.set_association(association_of(state, spec).value);  // also of one that has ended
   const Qos* qos = state.find_qos(job.qos);
   out.set_qos(qos ? qos->name : rare.qos);
   out.set_comment(rare.comment);

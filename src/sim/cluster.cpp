@@ -5,7 +5,7 @@
 
 #include "base/hostlist.h"
 #include "core/ledger/apply.h"
-#include "core/ledger/fingerprint.h"
+#include "core/ledger/compare.h"
 #include "core/ledger/invariants.h"
 #include "wire/event_codec.h"
 #include "wire/frame.h"
@@ -72,9 +72,9 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
     out.policy.hold_on_prolog_failure = false;
   }
   if (shape.power) {
-    out.policy.power_saving = true;
-    out.policy.suspend_seconds = 4;
-    out.policy.suspend_timeout_seconds = 8;
+    out.policy.power.saving = true;
+    out.policy.power.suspend_seconds = 4;
+    out.policy.power.suspend_timeout_seconds = 8;
     out.policy.resume_timeout_seconds = 20;
     out.nodes.front().kind = NodeKind::cloud;
   }
@@ -226,8 +226,8 @@ void SimCluster::start_controller() {
   if (state.version < durable_version_)
     complain("facts that were seen are gone: version " + std::to_string(state.version) + " after " +
              std::to_string(durable_version_));
-  if (state.version == durable_version_ && durable_version_ > 0 && fingerprint(state) != fingerprint(last_durable_))
-    complain("recovery gave another state than was seen");
+  if (const auto other = state.version == durable_version_ ? first_difference(last_durable_, state) : std::nullopt)
+    complain("recovery gave another state than was seen: " + *other);
   ControllerSettings controller_settings;
   controller_settings.agent_timeout = seconds(20);
   controller_settings.snapshot_bytes = 24 << 10;

@@ -23,7 +23,7 @@
 #include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
-#include "core/ledger/fingerprint.h"
+#include "core/ledger/compare.h"
 #include "core/ledger/invariants.h"
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
@@ -352,8 +352,8 @@ void Scenario::submit(const Words& words) {
 // As after a crash: all that is known comes from a snapshot.
 void Scenario::restart() {
   const auto decoded = decode_state(encode_state(state_));
-  if (!decoded || fingerprint(*decoded) != fingerprint(state_))
-    return problems_.push_back("t=" + std::to_string(now_) + " a snapshot does not give the state back");
+  const auto other = decoded ? first_difference(state_, *decoded) : decoded.error().story;
+  if (other) return problems_.push_back("t=" + std::to_string(now_) + " a snapshot gives another state: " + *other);
   state_ = *decoded;
   memo_.emplace();
 }

@@ -6,7 +6,7 @@
 namespace millrace {
 
 Result<void> read_power_line(const std::vector<std::string>& words, Policy& policy, ScenarioPower& power) {
-  policy.power_saving = true;
+  policy.power.saving = true;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto parts = split(words[i], '=');
     const auto number = parse_integer(parts.back());
@@ -14,13 +14,13 @@ Result<void> read_power_line(const std::vector<std::string>& words, Policy& poli
       return fail(Errc::invalid, "expected: power [suspend=60] [timeout=10] [boot=20] [resume=120] [keep=2] [rate=1]");
     const auto count = static_cast<std::uint32_t>(*number);
     if (parts[0] == "suspend")
-      policy.suspend_seconds = count;
+      policy.power.suspend_seconds = count;
     else if (parts[0] == "timeout")
-      policy.suspend_timeout_seconds = count;
+      policy.power.suspend_timeout_seconds = count;
     else if (parts[0] == "resume")
       policy.resume_timeout_seconds = count;
     else if (parts[0] == "keep")
-      policy.keep_up = {count};
+      policy.power.keep_up = {count};
     else if (parts[0] == "boot")
       power.boot = *number;
     else

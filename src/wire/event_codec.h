@@ -1,4 +1,5 @@
-// src/wire/event_codec.h - facts and snapshots as bytes of the log (schema/events.proto), both ways.
+// src/wire/event_codec.h - facts and snapshots as bytes of the log, by the fields that records list
+// (wire/record_writer.h, wire/record_reader.h), both ways.
 #pragma once
 
 #include <string>

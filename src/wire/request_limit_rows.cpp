@@ -240,10 +240,10 @@ constexpr MessageLimits cron_entry{"CronEntry", cron_entry_rows};
 constexpr FieldLimit set_crontab_rows[] = {text(2, "text", 1024 * kib), many(3, "entries", cron_entry, 500)};
 constexpr MessageLimits set_crontab{"SetCrontab", set_crontab_rows};
 constexpr FieldLimit trigger_due_rows[] = {text(2, "about")};
-constexpr MessageLimits trigger_due{"log.TriggerDue", trigger_due_rows};
+constexpr MessageLimits trigger_due{"TriggerDue", trigger_due_rows};
 // When it is due is the controller's word.
 constexpr FieldLimit trigger_rows[] = {text(6, "nodes", list), path(9, "program"), many(10, "due", trigger_due, 0)};
-constexpr MessageLimits trigger{"log.Trigger", trigger_rows};
+constexpr MessageLimits trigger{"Trigger", trigger_rows};
 constexpr FieldLimit set_trigger_rows[] = {one(1, "trigger", trigger)};
 constexpr MessageLimits set_trigger{"SetTrigger", set_trigger_rows};
 constexpr FieldLimit issue_token_rows[] = {text(1, "user")};

@@ -40,7 +40,7 @@ struct FieldLimit {
 };
 
 struct MessageLimits {
-  std::string_view name;  // as in schema/; log. for one of events.proto
+  std::string_view name;  // as in schema/
   std::span<const FieldLimit> fields;
 };
 

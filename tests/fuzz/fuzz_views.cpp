@@ -103,7 +103,7 @@ FUZZ_BINARY(partition_view) {
 FUZZ_SEEDS(accounts_view) {
   wire::Accounts accounts;
   for (const std::uint32_t id : {1u, 2u, 3u}) {
-    log::Association& one = *accounts.add_associations()->mutable_association();
+    wire::Association& one = *accounts.add_associations()->mutable_association();
     one.set_id(id);
     one.set_parent(id - 1);
     one.set_account("a");
@@ -130,7 +130,7 @@ FUZZ_BINARY(accounts_view) {
     fuzz::use(user_data(book, view->association().user()));
     fuzz::use(book.coordinated_by(view->association().user()));
   }
-  for (const log::Qos& qos : book.answer.qos()) {
+  for (const wire::Qos& qos : book.answer.qos()) {
     const QosRow row{&book, &qos};
     for (const Field<QosRow>& field : qos_fields()) fuzz::use(field.value(row));
     fuzz::use(qos_data(row));

@@ -23,7 +23,7 @@
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_steps.h"
-#include "core/ledger/fingerprint.h"
+#include "core/ledger/compare.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/preempt_rule.h"
@@ -105,11 +105,11 @@ class History {
       policy.requeue_on_prolog_failure = seed % 11 < 3;
     }
     if (seed % 5 == 2) {
-      policy.power_saving = true;
-      policy.suspend_seconds = 30;
-      policy.suspend_timeout_seconds = 5;
+      policy.power.saving = true;
+      policy.power.suspend_seconds = 30;
+      policy.power.suspend_timeout_seconds = 5;
       policy.resume_timeout_seconds = 15;
-      policy.keep_up = {1};
+      policy.power.keep_up = {1};
       nodes[1].keep_up = nodes[2].keep_up = 1;
       nodes[3].kind = seed % 2 == 0 ? NodeKind::cloud : NodeKind::normal;
       small.power_down_on_idle = seed % 3 == 0;
@@ -720,8 +720,8 @@ class History {
     if (with_accounts_ && random_.chance(1, 12)) return change_accounts();
     if (with_reservations_ && random_.chance(1, 15)) return reserve();
     if (random_.chance(1, 10)) report_steps();
-    if (policy_.power_saving) leave_unpowered();
-    if (policy_.power_saving && random_.chance(1, 5)) return power();
+    if (policy_.power.saving) leave_unpowered();
+    if (policy_.power.saving && random_.chance(1, 5)) return power();
     switch (random_.below(10)) {
       case 0:
       case 1:
@@ -846,11 +846,11 @@ class History {
       if (i == middle) {
         auto loaded = decode_state(encode_state(replayed));
         ASSERT_TRUE(loaded) << loaded.error().story;
-        ASSERT_EQ(fingerprint(*loaded), fingerprint(replayed));
+        ASSERT_EQ(first_difference(*loaded, replayed), std::nullopt);
         replayed = *std::move(loaded);
       }
     }
-    EXPECT_EQ(fingerprint(replayed), fingerprint(state_));
+    EXPECT_EQ(first_difference(replayed, state_), std::nullopt);
     EXPECT_EQ(broken_law(replayed), std::nullopt);
   }
 

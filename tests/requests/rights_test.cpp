@@ -33,11 +33,11 @@ std::string without_comments(std::string text) {
 // Fields by message; those of nested messages and of a oneof count for the message around them.
 Schema read_schema() {
   Schema out;
-  for (const char* name : {"client", "job", "events"}) {
+  for (const char* name : {"client", "job"}) {
     std::ifstream file{std::string{SCHEMA_DIR} + "/" + name + ".proto"};
     std::stringstream bytes;
     bytes << file.rdbuf();
-    const std::string text = without_comments(bytes.str()), prefix = name == std::string{"events"} ? "log." : "";
+    const std::string text = without_comments(bytes.str());
     EXPECT_FALSE(text.empty()) << name;
     const std::regex field{R"((?:optional |repeated )?([A-Za-z][\w.]*) (\w+) = (\d+);)"},
         message{R"(message (\w+) \{)"};
@@ -48,22 +48,17 @@ Schema read_schema() {
       const std::string body = text.substr(from, to - from);
       for (std::sregex_iterator each{body.begin(), body.end(), field}; each != end; ++each)
         if (body.find("enum " + (*each)[1].str() + " {") == std::string::npos)
-          out[prefix + (*at)[1].str()].push_back({(*each)[1], (*each)[2], std::stoi((*each)[3])});
+          out[(*at)[1].str()].push_back({(*each)[1], (*each)[2], std::stoi((*each)[3])});
     }
   }
   return out;
-}
-
-// The messages of the log have names of their own, which both sides may use.
-std::string full_name(const std::string& around, const std::string& type) {
-  return around.starts_with("log.") && !type.starts_with("log.") ? "log." + type : type;
 }
 
 // Every message that a request can hold, however deep.
 void reach(const Schema& schema, const std::string& message, std::set<std::string>& seen) {
   const auto found = schema.find(message);
   if (found == schema.end() || !seen.insert(message).second) return;
-  for (const SchemaField& field : found->second) reach(schema, full_name(message, field.type), seen);
+  for (const SchemaField& field : found->second) reach(schema, field.type, seen);
 }
 
 TEST(Rights, Table_has_every_kind_of_request) {

@@ -20,7 +20,7 @@ std::string tres_text(const List& list) {
   return out;
 }
 
-using L = log::Limits;
+using L = wire::Limits;
 enum class Limit : std::uint8_t {
   grp_tres,
   grp_tres_mins,
@@ -104,7 +104,7 @@ std::string mem_of(const Row& row) {
   return one_of((limits_of(row).*list)(), "mem");
 }
 
-using Amounts = google::protobuf::RepeatedPtrField<log::TresAmount>;
+using Amounts = google::protobuf::RepeatedPtrField<wire::TresAmount>;
 using ListOf = const Amounts& (L::*)() const;
 constexpr ListOf grp_tres = &L::grp_tres, grp_mins = &L::grp_tres_mins, grp_run_mins = &L::grp_tres_run_mins,
                  max_tres = &L::max_tres_per_job, max_mins = &L::max_tres_mins_per_job;
@@ -114,10 +114,10 @@ std::string all_amounts(const Amounts& amounts) {
   constexpr std::string_view fixed[] = {"cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"};
   std::string out;
   for (const std::string_view name : fixed) {
-    const auto it = std::ranges::find_if(amounts, [&](const log::TresAmount& each) { return each.name() == name; });
+    const auto it = std::ranges::find_if(amounts, [&](const wire::TresAmount& each) { return each.name() == name; });
     out += (out.empty() ? "" : ",") + std::string{name} + "=" + std::to_string(it == amounts.end() ? 0 : it->amount());
   }
-  for (const log::TresAmount& each : amounts)
+  for (const wire::TresAmount& each : amounts)
     if (std::ranges::find(fixed, std::string_view{each.name()}) == std::end(fixed))
       out += "," + each.name() + "=" + std::to_string(each.amount());
   return out;
@@ -135,7 +135,7 @@ std::string lineage(const A& row) {
   std::string out;
   for (auto it = row.book->by_id.find(row.association().id()); it != row.book->by_id.end();
        it = row.book->by_id.find(it->second->association().parent())) {
-    const log::Association& a = it->second->association();
+    const wire::Association& a = it->second->association();
     if (!a.user().empty())
       out = "0-" + a.user() + "/" + out;
     else if (a.parent() != 0)
@@ -186,8 +186,8 @@ constexpr Field<A> association_rows[] = {
      }},
     {"Coordinators", "Coord Accounts", 20, [](const A& r) { return r.association().user().empty() ? names_text(r.association().coordinators()) : r.book->coordinated_by(r.association().user()); }},
     {"Comment", "Comment", 20, [](const A&) { return std::string{}; }},
-    {"DefaultWCKey", "Def WCKey", 10, [](const A& r) { const log::AccountUser* user = r.book->find_user(r.association().user()); return user ? user->default_wckey() : std::string{}; }},
-    {"WCKeys", "WCKeys", 20, [](const A& r) { const log::AccountUser* user = r.book->find_user(r.association().user()); return user ? names_text(user->wckeys()) : std::string{}; }},
+    {"DefaultWCKey", "Def WCKey", 10, [](const A& r) { const wire::AccountUser* user = r.book->find_user(r.association().user()); return user ? user->default_wckey() : std::string{}; }},
+    {"WCKeys", "WCKeys", 20, [](const A& r) { const wire::AccountUser* user = r.book->find_user(r.association().user()); return user ? names_text(user->wckeys()) : std::string{}; }},
     {"Flags", "Flags", 20, [](const A&) { return std::string{}; }},
     {"Lineage", "Lineage", -20, lineage},
     {"ID", "ID", 6, [](const A& r) { return std::to_string(r.association().id()); }},
@@ -325,7 +325,7 @@ std::span<const Field<AssociationRow>> share_fields() { return share_rows; }
 
 AccountBook::AccountBook(wire::Accounts from) : answer(std::move(from)) {
   std::map<std::uint32_t, std::vector<const wire::AssociationView*>> below;
-  for (const log::Qos& qos : answer.qos()) qos_names[qos.id()] = qos.name();
+  for (const wire::Qos& qos : answer.qos()) qos_names[qos.id()] = qos.name();
   for (const wire::AssociationView& view : answer.associations()) {
     by_id[view.association().id()] = &view;
     below[view.association().parent()].push_back(&view);
@@ -361,8 +361,9 @@ std::string AccountBook::qos_list(const google::protobuf::RepeatedField<std::uin
   return out;
 }
 
-const log::Association* AccountBook::nearest(const log::Association& from, bool (*has)(const log::Association&)) const {
-  const log::Association* at = &from;
+const wire::Association* AccountBook::nearest(const wire::Association& from,
+                                              bool (*has)(const wire::Association&)) const {
+  const wire::Association* at = &from;
   for (std::size_t steps = 0; steps <= by_id.size(); ++steps) {
     if (has(*at)) return at;
     const auto above = by_id.find(at->parent());
@@ -372,13 +373,13 @@ const log::Association* AccountBook::nearest(const log::Association& from, bool 
   return nullptr;
 }
 
-std::string AccountBook::allowed_qos(const log::Association& association) const {
-  const auto* found = nearest(association, [](const log::Association& a) { return a.qos_size() > 0; });
+std::string AccountBook::allowed_qos(const wire::Association& association) const {
+  const auto* found = nearest(association, [](const wire::Association& a) { return a.qos_size() > 0; });
   return found == nullptr ? std::string{} : qos_list(found->qos());
 }
 
-std::string AccountBook::default_qos(const log::Association& association) const {
-  const auto* found = nearest(association, [](const log::Association& a) { return a.default_qos() != 0; });
+std::string AccountBook::default_qos(const wire::Association& association) const {
+  const auto* found = nearest(association, [](const wire::Association& a) { return a.default_qos() != 0; });
   const auto name = found == nullptr ? qos_names.end() : qos_names.find(found->default_qos());
   return name == qos_names.end() ? std::string{} : name->second;
 }
@@ -389,15 +390,15 @@ std::string AccountBook::default_account(const std::string& user) const {
   return {};
 }
 
-const log::AccountUser* AccountBook::find_user(const std::string& user) const {
-  for (const log::AccountUser& each : answer.users())
+const wire::AccountUser* AccountBook::find_user(const std::string& user) const {
+  for (const wire::AccountUser& each : answer.users())
     if (each.name() == user) return &each;
   return nullptr;
 }
 
 std::string AccountBook::admin_level(const std::string& user) const {
   if (user == "root") return "Administrator";
-  const log::AccountUser* known = find_user(user);
+  const wire::AccountUser* known = find_user(user);
   const auto level = known ? static_cast<AdminLevel>(known->admin_level()) : AdminLevel::none;
   return level == AdminLevel::administers ? "Administrator" : level == AdminLevel::operates ? "Operator" : "None";
 }
@@ -406,7 +407,7 @@ std::string AccountBook::coordinated_by(const std::string& user) const {
   std::string out;
   std::set<std::uint32_t> named;  // those above come first
   for (const wire::AssociationView* view : in_tree_order) {
-    const log::Association& a = view->association();
+    const wire::Association& a = view->association();
     if (!a.user().empty()) continue;
     const bool here = std::ranges::find(a.coordinators(), user) != a.coordinators().end();
     if (!here && !named.contains(a.parent())) continue;

@@ -23,28 +23,28 @@ struct AccountBook {
 
   std::string qos_list(const google::protobuf::RepeatedField<std::uint32_t>& ids) const;
   // Of the nearest above that has any.
-  std::string allowed_qos(const log::Association& association) const;
-  std::string default_qos(const log::Association& association) const;
+  std::string allowed_qos(const wire::Association& association) const;
+  std::string default_qos(const wire::Association& association) const;
   std::string default_account(const std::string& user) const;
-  const log::AccountUser* find_user(const std::string& user) const;  // null: nothing is known besides the accounts
+  const wire::AccountUser* find_user(const std::string& user) const;  // null: nothing is known besides the accounts
   std::string admin_level(const std::string& user) const;
   std::string coordinated_by(const std::string& user) const;  // the accounts, comma between several
 
  private:
   // This one or the first above it; null: none.
-  const log::Association* nearest(const log::Association& from, bool (*has)(const log::Association&)) const;
+  const wire::Association* nearest(const wire::Association& from, bool (*has)(const wire::Association&)) const;
 };
 
 struct AssociationRow {
   const AccountBook* book = nullptr;
   const wire::AssociationView* view = nullptr;
   bool indent = false;  // account names by their depth
-  const log::Association& association() const { return view->association(); }
+  const wire::Association& association() const { return view->association(); }
 };
 
 struct QosRow {
   const AccountBook* book = nullptr;
-  const log::Qos* qos = nullptr;
+  const wire::Qos* qos = nullptr;
 };
 
 std::span<const Field<AssociationRow>> association_fields();

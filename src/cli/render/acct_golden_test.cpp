@@ -257,7 +257,7 @@ wire::Accounts accounts() {
   out.set_cluster("clientsnew");
   const auto add = [&](std::uint32_t id, std::uint32_t parent, const char* account, const char* user) {
     wire::AssociationView& view = *out.add_associations();
-    log::Association& a = *view.mutable_association();
+    wire::Association& a = *view.mutable_association();
     a.set_id(id), a.set_parent(parent), a.set_account(account), a.set_user(user), a.set_shares(1);
     a.set_is_default(id == 2);
     view.set_level_fs(-1);
@@ -272,7 +272,7 @@ wire::Accounts accounts() {
   add(2, 1, "root", "root");
   add(3, 1, "default", "");
   add(4, 3, "default", "root");
-  log::Qos& normal = *out.add_qos();
+  wire::Qos& normal = *out.add_qos();
   normal.set_id(1), normal.set_name("normal"), normal.set_usage_factor_thousandths(1000);
   return out;
 }
@@ -285,16 +285,16 @@ TEST_F(AcctGolden, Sacctmgr_and_sshare_tables) {
       if (wanted(view->association())) out.push_back({&book, view, false});
     return out;
   };
-  const auto everything = [](const log::Association&) { return true; };
+  const auto everything = [](const wire::Association&) { return true; };
   const TableStyle style{.parsable = Parsable::without_end};
   const auto table = [&](const auto& list, const std::string& columns) {
     return render_fields(*choose_fields(association_fields(), columns), list, style);
   };
   compare("sacctmgr-assoc.txt", table(rows(everything), association_columns));
-  auto only_accounts = rows([](const log::Association& a) { return a.user().empty(); });
+  auto only_accounts = rows([](const wire::Association& a) { return a.user().empty(); });
   std::ranges::sort(only_accounts, {}, [](const AssociationRow& row) { return row.association().account(); });
   compare("sacctmgr-acct.txt", table(only_accounts, account_columns));
-  compare("sacctmgr-user.txt", table(rows([](const log::Association& a) { return !a.user().empty(); }),
+  compare("sacctmgr-user.txt", table(rows([](const wire::Association& a) { return !a.user().empty(); }),
                                      std::string{user_columns} + "," + user_association_columns));
   compare("sacctmgr-qos.txt", render_fields(*choose_fields(qos_fields(), qos_columns),
                                             std::vector<QosRow>{{&book, &book.answer.qos(0)}}, style));

@@ -8,7 +8,7 @@ namespace {
 
 using Q = QosRow;
 using A = AssociationRow;
-using TresList = google::protobuf::RepeatedPtrField<log::TresAmount>;
+using TresList = google::protobuf::RepeatedPtrField<wire::TresAmount>;
 
 // The numbers TRES have in Slurm; those of a cluster's own begin at 1001 in the order of their names here.
 std::uint32_t tres_number(const AccountBook& book, std::string_view name) {
@@ -27,7 +27,7 @@ std::uint32_t tres_number(const AccountBook& book, std::string_view name) {
 
 Data tres_data(const AccountBook& book, const TresList& list) {
   DataList out;
-  for (const log::TresAmount& each : list) {
+  for (const wire::TresAmount& each : list) {
     const std::size_t slash = each.name().find('/');
     out.push_back(DataMap{{"type", each.name().substr(0, slash)},
                           {"name", slash == std::string::npos ? "" : each.name().substr(slash + 1)},
@@ -47,13 +47,13 @@ std::string column(std::span<const Field<Row>> fields, std::string_view header, 
 
 Data none(const Q&) { return number_not_set(); }
 template <class Row>
-const log::Limits& limits_of(const Row& row);
+const wire::Limits& limits_of(const Row& row);
 template <>
-const log::Limits& limits_of(const Q& row) {
+const wire::Limits& limits_of(const Q& row) {
   return row.qos->limits();
 }
 template <>
-const log::Limits& limits_of(const A& row) {
+const wire::Limits& limits_of(const A& row) {
   return row.association().limits();
 }
 template <class Row, auto get>
@@ -64,7 +64,7 @@ template <class Row, auto has, auto getter>
 Data count(const Row& row) {
   return number_if((limits_of(row).*has)(), (limits_of(row).*getter)());
 }
-using L = log::Limits;
+using L = wire::Limits;
 constexpr auto grp_tres_run_mins = [](const L& l) -> const TresList& { return l.grp_tres_run_mins(); };
 constexpr auto grp_tres_mins = [](const L& l) -> const TresList& { return l.grp_tres_mins(); };
 constexpr auto grp_tres = [](const L& l) -> const TresList& { return l.grp_tres(); };
@@ -151,7 +151,7 @@ constexpr DataField<A> association_table[] = {
 // clang-format on
 
 Data short_association(const A& row) {
-  const log::Association& a = row.association();
+  const wire::Association& a = row.association();
   return DataMap{{"account", a.account()},
                  {"cluster", row.book->answer.cluster()},
                  {"partition", a.partition()},
@@ -163,7 +163,7 @@ Data part(std::int64_t billionths) { return real_if(true, static_cast<double>(bi
 
 Data named_counts(const TresList& list) {
   DataList out;
-  for (const log::TresAmount& each : list)
+  for (const wire::TresAmount& each : list)
     out.push_back(DataMap{{"name", each.name()}, {"value", number_or_not(static_cast<std::uint64_t>(each.amount()))}});
   return out;
 }
@@ -173,7 +173,7 @@ Data named_counts(const TresList& list) {
 Data qos_data(const Q& row) { return to_data(std::span<const DataField<Q>>{qos_table}, row); }
 Data association_data(const A& row) { return to_data(std::span<const DataField<A>>{association_table}, row); }
 
-Data wckey_data(const AccountBook& book, const log::AccountUser& user, const std::string& key) {
+Data wckey_data(const AccountBook& book, const wire::AccountUser& user, const std::string& key) {
   return DataMap{{"accounting", DataList{}},
                  {"cluster", book.answer.cluster()},
                  {"id", 0u},
@@ -184,7 +184,7 @@ Data wckey_data(const AccountBook& book, const log::AccountUser& user, const std
 
 namespace {
 
-Data coordinator_list(const log::Association& account) {
+Data coordinator_list(const wire::Association& account) {
   DataList out;
   for (const std::string& name : account.coordinators()) out.push_back(DataMap{{"name", name}, {"direct", true}});
   return out;
@@ -193,7 +193,7 @@ Data coordinator_list(const log::Association& account) {
 }  // namespace
 
 Data account_data(const A& row) {
-  const log::Association& a = row.association();
+  const wire::Association& a = row.association();
   DataList below;
   for (const wire::AssociationView* view : row.book->in_tree_order)
     if (view->association().account() == a.account()) below.push_back(short_association({row.book, view}));
@@ -206,7 +206,7 @@ Data user_data(const AccountBook& book, const std::string& user) {
   DataList of_user;
   for (const wire::AssociationView* view : book.in_tree_order)
     if (view->association().user() == user) of_user.push_back(short_association({&book, view}));
-  const log::AccountUser* known = book.find_user(user);
+  const wire::AccountUser* known = book.find_user(user);
   DataList coordinated, wckeys;
   for (const std::string_view account : split(book.coordinated_by(user), ','))
     if (!account.empty()) coordinated.push_back(DataMap{{"name", std::string{account}}, {"direct", true}});
@@ -225,7 +225,7 @@ Data user_data(const AccountBook& book, const std::string& user) {
 }
 
 Data share_data(const A& row) {
-  const log::Association& a = row.association();
+  const wire::Association& a = row.association();
   return DataMap{
       {"id", a.id()},
       {"cluster", row.book->answer.cluster()},

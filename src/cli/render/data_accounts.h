@@ -9,7 +9,7 @@ namespace millrace {
 Data qos_data(const QosRow& row);
 Data association_data(const AssociationRow& row);
 // One workload key of a user.
-Data wckey_data(const AccountBook& book, const log::AccountUser& user, const std::string& key);
+Data wckey_data(const AccountBook& book, const wire::AccountUser& user, const std::string& key);
 Data account_data(const AssociationRow& row);  // of the association that is the account itself
 Data user_data(const AccountBook& book, const std::string& user);
 Data share_data(const AssociationRow& row);

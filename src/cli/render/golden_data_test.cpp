@@ -181,7 +181,7 @@ TEST_F(GoldenData, Every_value_has_the_form_its_type_promises_and_stands_once) {
   check(reservation_data(reservation), reservation_data_fields());
   check(step_data(steps()[0], data_context_), step_data_fields());
   wire::Accounts accounts;
-  log::Association& root = *accounts.add_associations()->mutable_association();
+  wire::Association& root = *accounts.add_associations()->mutable_association();
   root.set_id(1);
   root.set_account("root");
   accounts.add_qos()->set_name("normal");

@@ -10,7 +10,7 @@ namespace {
 using R = PriorityRow;
 using F = wire::PriorityView::Factor;
 using V = wire::PriorityView;
-using P = log::PriorityPolicy;
+using P = wire::PriorityPolicy;
 
 template <const F& (V::*factor)() const, std::uint32_t (P::*weight)() const>
 void points(std::string& out, const R& r) {
@@ -27,7 +27,7 @@ std::string tres_points(const R& r) {
     for (const F& each : r.job->tres())
       out += (out.empty() ? "" : ",") + each.name() + '=' + std::to_string(each.points());
   } else {
-    for (const log::TresWeight& each : r.all->policy().tres())
+    for (const wire::TresWeight& each : r.all->policy().tres())
       out += (out.empty() ? "" : ",") + each.name() + '=' + std::to_string(each.billionths() / 1'000'000'000);
   }
   return out;

@@ -161,7 +161,7 @@ TEST_F(NodeOrders, an_agent_that_starts_says_which_machine_of_a_cloud_it_is_on) 
 }
 
 TEST_F(NodeOrders, what_is_said_beside_an_order_about_power_holds_too) {
-  configured_.policy.power_saving = true;
+  configured_.policy.power.saving = true;
   happen({configured_});
   NodeModified wish;
   wish.comment = "for the night";
@@ -242,8 +242,8 @@ TEST_F(NodeOrders, weight_and_features_change_until_the_configuration_is_read_ag
 class NodePowers : public NodeOrders {
  protected:
   NodePowers() {
-    configured_.policy.power_saving = true;
-    configured_.policy.suspend_timeout_seconds = 10;
+    configured_.policy.power.saving = true;
+    configured_.policy.power.suspend_timeout_seconds = 10;
     happen({configured_});
   }
   void pass(std::int64_t second) {

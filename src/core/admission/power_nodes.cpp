@@ -55,7 +55,7 @@ bool is_reserved(const State& state, NodeIndex node, Time now, bool for_maintena
 }
 
 bool is_excepted(const State& state, NodeIndex index, const Node& node, Time now) {
-  const std::uint32_t states = state.policy->suspend_except;
+  const std::uint32_t states = state.policy->power.suspend_except;
   if (states == 0) return false;
   const bool down = node.condition == NodeCondition::down;
   return ((states & except_cloud) != 0 && node.def->kind == NodeKind::cloud) || ((states & except_down) != 0 && down) ||
@@ -74,11 +74,11 @@ bool may_go_down(const Node& node) {
 // When it has been idle for long enough; `never` where it stays on.
 Time down_at(const State& state, NodeIndex index, const Node& node, const Wishes& wishes, Time now) {
   const Policy& policy = *state.policy;
-  if (!policy.power_saving || !may_go_down(node)) return never;
+  if (!policy.power.saving || !may_go_down(node)) return never;
   if (node.power.down_wanted) return node.last_busy;
-  const std::uint32_t after = node.def->suspend_seconds.value_or(wishes.suspend.value_or(policy.suspend_seconds));
-  const bool whole_group = node.def->keep_up > 0 && node.def->keep_up <= policy.keep_up.size() &&
-                           policy.keep_up[node.def->keep_up - 1] == unlimited;
+  const std::uint32_t after = node.def->suspend_seconds.value_or(wishes.suspend.value_or(policy.power.suspend_seconds));
+  const bool whole_group = node.def->keep_up > 0 && node.def->keep_up <= policy.power.keep_up.size() &&
+                           policy.power.keep_up[node.def->keep_up - 1] == unlimited;
   if (after == unlimited || wishes.never || whole_group || is_excepted(state, index, node, now)) return never;
   return node.last_busy + seconds(after);
 }
@@ -86,11 +86,11 @@ Time down_at(const State& state, NodeIndex index, const Node& node, const Wishes
 // Of each group with a count: how many idle ones may still go.
 std::map<std::uint32_t, std::int64_t> spare_nodes(const State& state) {
   std::map<std::uint32_t, std::int64_t> out;
-  if (state.policy->keep_up.empty()) return out;
+  if (state.policy->power.keep_up.empty()) return out;
   for (const auto& [index, node] : state.nodes)
     if (node->def->keep_up > 0 && node->is_on() && node->is_usable() && node->jobs.empty()) ++out[node->def->keep_up];
   for (auto& [group, count] : out)
-    if (group <= state.policy->keep_up.size()) count -= state.policy->keep_up[group - 1];
+    if (group <= state.policy->power.keep_up.size()) count -= state.policy->power.keep_up[group - 1];
   return out;
 }
 
@@ -109,7 +109,7 @@ class Gathered {
 };
 
 Time going_down_by(const State& state, const Wishes& wishes, Time now) {
-  return now + seconds(std::max(wishes.suspend_timeout.value_or(state.policy->suspend_timeout_seconds), 1u));
+  return now + seconds(std::max(wishes.suspend_timeout.value_or(state.policy->power.suspend_timeout_seconds), 1u));
 }
 
 // Jobs that had the node and never began there; components first, as with any loss of a node.
@@ -214,7 +214,7 @@ Decision decide_change_power(const State& state, NodeIndex index, std::string_vi
   if (!actor.is_admin) return refuse(RefusalCode::access_denied);
   const Node& node = state.node(index);
   const std::string name = "node " + node.def->name;
-  if (!state.policy->power_saving)
+  if (!state.policy->power.saving)
     return refuse(RefusalCode::not_supported,
                   "there is no power saving: SuspendProgram and ResumeProgram have to be set in slurm.conf");
   if (node.future)
@@ -245,7 +245,7 @@ Decision decide_change_power(const State& state, NodeIndex index, std::string_vi
 }
 
 Time idle_until(const State& state, NodeIndex index, Time now) {
-  if (!state.policy->power_saving || !may_go_down(state.node(index))) return never;
+  if (!state.policy->power.saving || !may_go_down(state.node(index))) return never;
   return down_at(state, index, state.node(index), wishes_of(state, index), now);
 }
 

@@ -47,12 +47,6 @@ void clear_deadline(State& state, Time at, JobKey key, DeadlineKind kind) { stat
 
 namespace {
 
-void forget_dependents(State& state, const Job& job) {
-  state.singletons.erase(job.key);
-  if (!job.dependencies) return;
-  for (const Dependency& dependency : job.dependencies->list) state.dependents.erase({dependency.target, job.key});
-}
-
 void live_name(State& state, const Job& job, bool lives) {
   const NameKey name{job.spec->owner->uid, name_bits(job.spec->name), job.key};
   if (lives) {
@@ -101,6 +95,7 @@ void finish(State& state, JobKey key, Time at) {
     job.state = JobState::ended;
     job.ended_at = at;
     job.requeue_wanted = false;
+    job.association = {};  // nothing of it counts any more
     if (job.array.value != 0) {
       ArrayState& array = state.edit_array(job.array);
       const std::uint64_t count = job.is_array_rest() ? array.rest.size() : 1;

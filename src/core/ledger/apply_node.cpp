@@ -252,7 +252,7 @@ void register_node(State& state, const NodeRegistered& e) {
   }
   Node& node = state.edit_node(e.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != e.boot_id;
-  if (node.condition != NodeCondition::up && state.policy->power_saving)
+  if (node.condition != NodeCondition::up && state.policy->power.saving)
     node.last_busy = e.at;  // from now on it is idle
   const std::uint32_t rule = state.policy->return_to_service;
   begin_boot(node, e.boot_id);

@@ -145,7 +145,7 @@ void reboot_for(State& state, JobKey key, Time at) {
 }
 
 void note_idle(State& state, NodeIndex index, const Job& job) {
-  if (!state.policy->power_saving || !state.partition(job.spec->partition).def.power_down_on_idle) return;
+  if (!state.policy->power.saving || !state.partition(job.spec->partition).def.power_down_on_idle) return;
   Node& node = state.edit_node(index);
   if (node.jobs.empty() && node.is_on()) node.power.down_wanted = true;
 }

@@ -138,8 +138,15 @@ void remember_dependents(State& state, const Job& job) {
       state.singletons.set(job.key, {});
       continue;
     }
-    state.dependents.set({dependency.target, job.key}, {});
+    if (state.jobs.contains(dependency.target) || state.arrays.contains(dependency.target))
+      state.dependents.set({dependency.target, job.key}, {});
   }
+}
+
+void forget_dependents(State& state, const Job& job) {
+  state.singletons.erase(job.key);
+  if (!job.dependencies) return;
+  for (const Dependency& dependency : job.dependencies->list) state.dependents.erase({dependency.target, job.key});
 }
 
 void forget_target(State& state, JobKey target) {
@@ -225,7 +232,7 @@ void look_again_for(State& state, JobKey key, std::optional<JobKey> target, Time
   Dependencies& after = job.dependencies.edit();
   for (auto& [place, now] : changes) after.list[place] = std::move(now);
   if (dependencies_met(job)) {
-    state.singletons.erase(key);
+    forget_dependents(state, job);
     refresh_eligibility(state, key, at);
   } else if (dependencies_never(job) && !job.dependency_never) {
     job.dependency_never = true;

@@ -14,6 +14,9 @@ bool dependencies_never(const Job& job);
 // Notes that this job waits for the targets it names, so that their changes find it.
 void remember_dependents(State& state, const Job& job);
 
+// It waits for nobody any more.
+void forget_dependents(State& state, const Job& job);
+
 // It is forgotten: nobody waits for it any more.
 void forget_target(State& state, JobKey target);
 

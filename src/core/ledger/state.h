@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/shared_map.h"
 #include "core/ledger/event.h"
 #include "core/ledger/use.h"
@@ -79,6 +80,17 @@ struct ArrayState {
   std::uint32_t running = 0;                             // split off and now running or completing
   std::uint64_t ended = 0, ended_well = 0, started = 0;  // counted in tasks
   std::uint64_t records = 0;  // job records that belong to it; with the last one it is forgotten
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(2, "id", self.id);
+    visit(3, "spec", self.spec);
+    visit(4, "rest", self.rest);
+    visit(5, "running", self.running);
+    visit(6, "ended", self.ended);
+    visit(7, "ended_well", self.ended_well);
+    visit(8, "started", self.started);
+    visit(9, "records", self.records);
+  }
 };
 
 template <>
@@ -205,6 +217,62 @@ struct State {
       0;  // counts the events about them, so that a plan sees when shares and limits are others
   SharedValue<TresNames> tres_names{first_tres_names()};  // grows only: a slot keeps its meaning
   Time usage_reset_at;                                    // or since when it is counted
+
+  // Numbers, tables and indexes. A table is stored under its number, with the key as the first field of each row unless
+  // the row has it as its id.
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "version", self.version);
+    visit(2, "epoch", self.epoch);
+    visit(3, "next_key", self.next_key);
+    visit(4, "last_id", self.last_id);
+    visit(5, "policy", self.policy);
+    visit(6, "partitions", self.partitions);
+    visit(7, "nodes", self.nodes);
+    visit(8, "arrays", self.arrays);
+    visit(300, "next_reservation", field::or_default(self.next_reservation, ReservationId{1}));
+    visit(301, "reservations", self.reservations);
+    visit(993, "past_reservations", self.past_reservations);
+    visit(100, "topology", self.topology);
+    visit(200, "next_association", field::or_default(self.next_association, AssociationId{1}));
+    visit(201, "next_qos", field::or_default(self.next_qos, QosId{1}));
+    visit(202, "associations", self.associations);
+    visit(203, "qos", self.qos);
+    visit(990, "account_users", self.account_users);
+    visit(992, "next_transaction", field::or_default(self.next_transaction, TransactionId{1}));
+    visit(991, "transactions", self.transactions);
+    visit(204, "uses", self.uses);
+    visit(205, "tres_names", self.tres_names);
+    visit(206, "usage_reset_at", self.usage_reset_at);
+    visit(880, "crontabs", self.crontabs);
+    visit(882, "next_trigger", field::or_default(self.next_trigger, TriggerId{1}));
+    visit(881, "triggers", self.triggers);
+    visit(450, "slice_due", self.slice_due);
+    visit(320, "run_histories", self.run_histories);
+    visit(11, "jobs", self.jobs);
+    visit(801, "next_kept", field::or_default(self.next_kept, KeptNumber{1}));
+    visit(800, "kept", self.kept);
+    visit(600, "step_tallies", self.step_tallies);  // with the steps
+    visit(0, "steps", self.steps);
+    visit(0, "running_steps", self.running_steps);
+    visit(0, "unsplit_tasks", self.unsplit_tasks);
+    visit(0, "by_id", self.by_id);
+    visit(0, "queue", self.queue);
+    visit(0, "active", self.active);
+    visit(0, "suspended", self.suspended);
+    visit(0, "deadlines", self.deadlines);
+    visit(0, "tasks", self.tasks);
+    visit(0, "dependents", self.dependents);
+    visit(0, "live_names", self.live_names);
+    visit(0, "singletons", self.singletons);
+    visit(0, "submissions", self.submissions);
+    visit(0, "licences_used", self.licences_used);
+    visit(0, "kept_rows", self.kept_rows);
+    visit(0, "kept_names", self.kept_names);
+    visit(0, "association_names", self.association_names);
+    visit(0, "owners", field::cache(self.owners));
+    visit(0, "accounts_version", field::cache(self.accounts_version));
+  }
 
   const Job* find_job(JobKey key) const {
     const auto* found = jobs.find(key);

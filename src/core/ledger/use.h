@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 
+#include "base/fields.h"
 #include "base/fixed_point.h"
 #include "base/quantity.h"
 #include "core/model/tres.h"
@@ -20,6 +21,12 @@ struct UseKey {
   std::uint32_t id = 0;      // AssociationId or QosId
   std::uint32_t member = 0;  // uid, or AssociationId of the account
   auto operator<=>(const UseKey&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "of", self.of);
+    visit(2, "id", self.id);
+    visit(0, "member", self.member);
+  }
 };
 
 // The first part is the sum over live jobs. The second is history: it fades with the half life, and is brought up to
@@ -43,6 +50,20 @@ struct Use {
     return wall.raw != 0 || std::ranges::any_of(usage, [](Fixed f) { return f.raw != 0; });
   }
   bool is_nothing() const { return running == 0 && submitted == 0 && !has_history(); }
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(0, "running", self.running);
+    visit(0, "submitted", self.submitted);
+    visit(0, "tres", self.tres);
+    visit(0, "rate", self.rate);
+    visit(0, "run_rate", self.run_rate);
+    visit(0, "run_end", self.run_end);
+    visit(3, "usage", self.usage);
+    visit(4, "wall", self.wall);
+    visit(5, "as_of", self.as_of);
+    visit(6, "period_usage", self.period_usage);
+    visit(7, "period_at", self.period_at);
+  }
 };
 
 struct Fade {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/quantity.h"
 #include "core/model/tres.h"
 
@@ -22,6 +23,21 @@ struct Limits {
   std::optional<std::uint32_t> grp_jobs, grp_submit, grp_wall_minutes;
   std::optional<std::uint32_t> max_jobs, max_submit, max_wall_minutes;  // of a QOS: per user
   bool operator==(const Limits&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "grp_tres", self.grp_tres);
+    visit(2, "grp_tres_mins", self.grp_tres_mins);
+    visit(3, "grp_tres_run_mins", self.grp_tres_run_mins);
+    visit(4, "max_tres_per_job", self.max_tres_per_job);
+    visit(5, "max_tres_per_node", self.max_tres_per_node);
+    visit(6, "max_tres_mins_per_job", self.max_tres_mins_per_job);
+    visit(7, "grp_jobs", self.grp_jobs);
+    visit(8, "grp_submit", self.grp_submit);
+    visit(9, "grp_wall_minutes", self.grp_wall_minutes);
+    visit(10, "max_jobs", self.max_jobs);
+    visit(11, "max_submit", self.max_submit);
+    visit(12, "max_wall_minutes", self.max_wall_minutes);
+  }
 };
 
 // Who may take nodes from whom: jobs of a partition with a higher tier, or of a QOS that names the other.
@@ -58,6 +74,27 @@ struct Qos {
   TresList max_tres_per_user, max_tres_per_account, max_run_mins_per_user, max_run_mins_per_account, min_tres_per_job;
   std::optional<std::uint32_t> max_jobs_per_account, max_submit_per_account;
   bool operator==(const Qos&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "name", self.name);
+    visit(3, "description", self.description);
+    visit(4, "priority", self.priority);
+    visit(5, "preempts", self.preempts);
+    visit(6, "preempt_mode", self.preempt_mode);
+    visit(7, "grace_seconds", self.grace_seconds);
+    visit(8, "preempt_exempt_seconds", self.preempt_exempt_seconds);
+    visit(9, "usage_factor_thousandths", self.usage_factor_thousandths);
+    visit(10, "flags", self.flags);
+    visit(11, "limits", self.limits);
+    visit(12, "max_tres_per_user", self.max_tres_per_user);
+    visit(13, "max_tres_per_account", self.max_tres_per_account);
+    visit(14, "max_run_mins_per_user", self.max_run_mins_per_user);
+    visit(15, "max_run_mins_per_account", self.max_run_mins_per_account);
+    visit(16, "min_tres_per_job", self.min_tres_per_job);
+    visit(17, "max_jobs_per_account", self.max_jobs_per_account);
+    visit(18, "max_submit_per_account", self.max_submit_per_account);
+  }
 };
 
 constexpr std::uint32_t shares_of_parent = 0x7fffffff;  // Fairshare=parent
@@ -75,6 +112,23 @@ struct Association {
   bool is_default = false;                  // this account is the user's default
   std::vector<std::string> coordinators{};  // of an account: who may change it and all below, sorted
   bool operator==(const Association&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "parent", self.parent);
+    visit(3, "account", self.account);
+    visit(4, "user", self.user);
+    visit(5, "partition", self.partition);
+    visit(6, "description", self.description);
+    visit(7, "organization", self.organization);
+    visit(8, "shares", self.shares);
+    visit(9, "priority", self.priority);
+    visit(10, "limits", self.limits);
+    visit(11, "qos", self.qos);
+    visit(12, "default_qos", self.default_qos);
+    visit(13, "is_default", self.is_default);
+    visit(990, "coordinators", self.coordinators);
+  }
 };
 
 enum class AdminLevel : std::uint8_t { none, operates, administers };  // written to the log: never reorder
@@ -87,6 +141,13 @@ struct AccountUser {
   std::string default_wckey{};
   bool operator==(const AccountUser&) const = default;
   bool says_nothing() const { return admin_level == AdminLevel::none && wckeys.empty() && default_wckey.empty(); }
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "admin_level", self.admin_level);
+    visit(3, "wckeys", self.wckeys);
+    visit(4, "default_wckey", self.default_wckey);
+  }
 };
 
 using TransactionId = Id<struct TransactionTag, std::uint64_t>;
@@ -97,6 +158,17 @@ struct Transaction {
   Time at;
   std::string actor, action, where, info;
   std::string accounts, users;  // it was about; comma between several
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "at", self.at);
+    visit(3, "actor", self.actor);
+    visit(4, "action", self.action);
+    visit(5, "where", self.where);
+    visit(6, "info", self.info);
+    visit(7, "accounts", self.accounts);
+    visit(8, "users", self.users);
+  }
 };
 
 enum class ResetPeriod : std::uint8_t { none, now, daily, weekly, monthly, quarterly, yearly };
@@ -127,6 +199,23 @@ struct PriorityPolicy {
   ResetPeriod reset{};
   bool favor_small = false;
   bool operator==(const PriorityPolicy&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "age", self.age);
+    visit(2, "assoc", self.assoc);
+    visit(3, "fairshare", self.fairshare);
+    visit(4, "job_size", self.job_size);
+    visit(5, "partition", self.partition);
+    visit(6, "qos", self.qos);
+    visit(7, "tres", self.tres);
+    visit(8, "max_age_seconds", self.max_age_seconds);
+    visit(9, "half_life_seconds", self.half_life_seconds);
+    visit(10, "calc_period_seconds", self.calc_period_seconds);
+    visit(11, "damping", self.damping);
+    visit(12, "flags", self.flags);
+    visit(13, "reset", self.reset);
+    visit(14, "favor_small", self.favor_small);
+  }
 };
 
 // AccountingStorageEnforce.

@@ -1,4 +1,4 @@
-// src/core/model/job.h - what a job asks for, and what has become of it so far.
+// src/core/model/job.h - what has become of a job so far; what it asked for is job_spec.h.
 #pragma once
 
 #include <array>
@@ -7,119 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/index_set.h"
 #include "base/quantity.h"
 #include "base/shared_value.h"
 #include "core/model/account.h"
-#include "core/model/job_extras.h"
+#include "core/model/job_spec.h"
 #include "core/model/job_state.h"
 #include "core/model/resources.h"
 #include "core/model/step.h"
 
 namespace millrace {
-
-using Digest = std::array<std::uint8_t, 16>;  // names a payload in the log; all zero: none
-
-// Made by the client, unique per submission: the same key again means the same job. All zero: none given.
-using SubmissionKey = std::array<std::uint8_t, 16>;
-
-constexpr std::uint32_t unlimited = 0xffffffff;
-
-struct ResourceLimit {
-  std::string name;
-  std::uint64_t soft = 0;
-  bool operator==(const ResourceLimit&) const = default;
-};
-
-// Where srun waits for its tasks.
-struct StdioEndpoint {
-  std::string host;
-  std::uint32_t port = 0;
-  std::string secret;
-  bool operator==(const StdioEndpoint&) const = default;
-};
-
-// srun --pty: of the terminal of task 0; no columns: none was asked for.
-struct TerminalSize {
-  std::uint32_t rows = 0, columns = 0;
-  bool operator==(const TerminalSize&) const = default;
-};
-
-// What only a few jobs have; kept apart so that the many do not pay for it.
-struct RareRequest {
-  std::string comment, qos, std_in, std_err, export_env;
-  std::vector<std::string> arguments;
-  std::optional<StdioEndpoint> stdio;
-  std::vector<std::uint32_t> required_nodes;  // NodeIndex values, in the order asked
-  std::vector<std::uint32_t> excluded_nodes;
-  std::string cpu_bind{}, mem_bind{}, gpu_bind{};  // as typed; a supervisor reads them
-  std::string container{};                         // the folder of an OCI bundle
-  bool oom_kill_step = false;                      // memory shortage in one task ends the step
-  TerminalSize terminal;
-  std::string step_options{};  // of srun, for supervisors: nobody else looks inside
-  bool client_waits = false;   // srun or salloc: without it the job is of no use
-  bool operator==(const RareRequest&) const = default;
-};
-
-// Who submitted and from where, as found at submission; equal ones are shared by apply.
-struct Owner {
-  UserId uid;
-  GroupId gid;
-  std::string user_name, group_name;
-  std::vector<std::uint32_t> groups;
-  std::string submit_host;
-  std::vector<ResourceLimit> limits;  // the shell's; the same for most jobs of a user, so they are kept here
-  bool operator==(const Owner&) const = default;
-};
-
-// As submitted and completed with defaults. Shared by all tasks of an array.
-struct JobSpec {
-  SharedValue<Owner> owner;
-  SharedValue<RareRequest> rare;           // null: nothing of it was asked
-  SharedValue<ResourceRequest> resources;  // null: only nodes, CPUs, memory and time
-  SharedValue<JobExtras> extras{};         // null: nothing of it was asked
-  std::string name, account, work_dir, std_out, command, submit_line;
-  PartitionIndex partition;
-  std::uint32_t submit_sid = 0;
-  std::uint32_t min_nodes = 1;
-  std::uint32_t max_nodes = 0;  // 0: not limited by the job
-  std::uint32_t tasks = 1;
-  std::uint32_t tasks_per_node = 0;  // 0: as many as fit
-  std::uint32_t cpus_per_task = 1;
-  std::uint32_t min_cpus_per_node = 0;
-  std::optional<Mebibytes> memory_per_node;  // 0: all of it
-  std::optional<Mebibytes> memory_per_cpu;
-  std::int32_t nice = 0;
-  std::uint32_t umask = 022;
-  std::uint8_t open_mode = 0;  // 0 as configured, 1 truncate, 2 append
-  bool tasks_asked = false;
-  bool nodes_asked = false;
-  bool cpus_per_task_asked = false;
-  bool exclusive = false;
-  bool oversubscribe = false;
-  bool requeue = true;
-  bool interactive = false;  // srun: tasks on every node, stdio to rare->stdio
-  bool label_output = false;
-  bool allocation_only = false;  // salloc: nodes for steps, no script; otherwise like a batch job
-  bool kill_on_invalid_dependency = false;
-  Digest script{}, environment{};
-  SubmissionKey submission{};
-
-  bool is_batch() const { return !interactive; }
-  const RareRequest& rare_request() const {
-    static const RareRequest none;
-    return rare ? *rare : none;
-  }
-  const ResourceRequest& resource_request() const {
-    static const ResourceRequest none;
-    return resources ? *resources : none;
-  }
-  const JobExtras& extra_request() const {
-    static const JobExtras none;
-    return extras ? *extras : none;
-  }
-  bool overcommits() const { return extras && extras->overcommit; }
-};
 
 enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton, aftercorr };
 enum class DependencyState : std::uint8_t { unfulfilled, fulfilled, failed };
@@ -133,12 +31,27 @@ struct Dependency {
   Time due_at;                        // when that delay is over, once the target has started
   DependencyState state{};
   bool operator==(const Dependency&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "kind", self.kind);
+    visit(2, "target", self.target);
+    visit(3, "shown", self.shown);
+    visit(4, "task", self.task);
+    visit(5, "delay_minutes", self.delay_minutes);
+    visit(6, "due_at", self.due_at);
+    visit(7, "state", self.state);
+  }
 };
 
 struct Dependencies {
   bool any = false;  // '?': one fulfilled is enough
   std::vector<Dependency> list;
   bool operator==(const Dependencies&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "any", self.any);
+    visit(2, "list", self.list);
+  }
 };
 
 // Which CPUs and devices of a node exactly: bits by position (core/model/assign chooses them when a placement is
@@ -149,6 +62,11 @@ struct ShareDetail {
       devices{};                                    // by the node's kinds; of a shard or mps: the gpu it is a part of
   std::array<std::int64_t, gres_kinds_max> gres{};  // how many of each kind
   bool operator==(const ShareDetail&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(6, "cpu_ids", field::bits(self.cpus));
+    visit(7, "devices", field::by_slot(self.devices, self.gres));
+  }
 };
 
 // One node's part of an allocation.
@@ -170,6 +88,18 @@ struct NodeShare {
   Amounts amounts() const {
     return {cpus.value, memory.value, detail ? detail->gres : std::array<std::int64_t, gres_kinds_max>{}};
   }
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.node);
+    visit(2, "cpus", self.cpus);
+    visit(3, "memory", self.memory);
+    visit(4, "tasks", self.tasks);
+    visit(5, "released", self.released);
+    visit(0, "", field::inlined(self.detail));
+    visit(640, "exited", self.exited);
+    visit(950, "lost", self.lost);
+    visit(1100, "given_up", self.given_up);
+  }
 };
 
 struct Placement {
@@ -182,6 +112,18 @@ struct Placement {
   bool stops_alone = false;   // of a further component: what became of it is its own, not its leader's
   std::string ports{};        // "12000-12003": reserved for its steps on each of its nodes
   Time resized_at{};          // when it last gave up nodes
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(5, "shares", self.shares);
+    visit(6, "by_backfill", self.by_backfill);
+    visit(100, "licences", self.licences);
+    visit(451, "shared", self.shared);
+    visit(640, "on_all_nodes", self.on_all_nodes);
+    visit(760, "supervised", self.supervised);
+    visit(761, "stops_alone", self.stops_alone);
+    visit(1020, "ports", self.ports);
+    visit(1100, "resized_at", self.resized_at);
+  }
 };
 
 // What the controller has to run for a job before it goes on: PrologSlurmctld before its launch, EpilogSlurmctld before
@@ -204,6 +146,15 @@ struct Suspension {
   bool wants_cpus = false;  // it goes on as soon as all its CPUs are free; otherwise when someone says so
   bool cpus_free = false;   // its CPUs are there for others; also of one that was ended while suspended
   bool operator==(const Suspension&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "changed_at", self.changed_at);
+    visit(2, "ran_before", self.ran_before);
+    visit(3, "why", self.why);
+    visit(4, "by", self.by);
+    visit(5, "wants_cpus", self.wants_cpus);
+    visit(6, "cpus_free", self.cpus_free);
+  }
 };
 
 // Why it waited, from when on; the last holds until the start.
@@ -211,17 +162,33 @@ struct WaitSpan {
   Reason reason{};
   Time from;
   bool operator==(const WaitSpan&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "reason", self.reason);
+    visit(2, "from", self.from);
+  }
 };
 struct WaitHistory {
   std::vector<WaitSpan> spans;
   Time planned_at, planned_start;  // the first time a plan had a start for it, and which
   bool operator==(const WaitHistory&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "spans", self.spans);
+    visit(2, "planned_at", self.planned_at);
+    visit(3, "planned_start", self.planned_start);
+  }
 };
 
 struct ArraySpec {
   IndexSet tasks;
   std::uint32_t throttle = 0;  // 0: none
   bool operator==(const ArraySpec&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+    visit(2, "throttle", self.throttle);
+  }
 };
 
 // Why its last start failed.
@@ -230,6 +197,12 @@ struct LaunchTrouble {
   NodeIndex node;
   std::uint32_t tries = 0;  // so many in a row failed for reasons of nodes
   bool operator==(const LaunchTrouble&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "words", self.words);
+    visit(2, "node", self.node);
+    visit(3, "tries", self.tries);
+  }
 };
 
 // A component of a heterogeneous job: several requests that wait, start and end together. Keys and numbers of the
@@ -238,6 +211,12 @@ struct HetRole {
   JobKey leader;
   std::uint32_t offset = 0, size = 0;
   bool operator==(const HetRole&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(400, "het_leader", self.leader);
+    visit(401, "het_offset", self.offset);
+    visit(402, "het_size", self.size);
+  }
 };
 
 struct Job {
@@ -292,6 +271,52 @@ struct Job {
   Time ran_from() const { return suspension ? suspension->changed_at - suspension->ran_before : started_at; }
   Duration ran_until(Time now) const {
     return state == JobState::suspended ? suspension->ran_before : (ended_at.is_set() ? ended_at : now) - ran_from();
+  }
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "key", self.key);
+    visit(2, "id", self.id);
+    visit(0, "spec", self.spec);
+    visit(0, "", field::inlined(self.placement));
+    visit(7, "dependencies", self.dependencies);
+    visit(310, "waited", self.waited);
+    visit(0, "", field::inlined(self.het));
+    visit(450, "suspension", self.suspension);
+    visit(1310, "trouble", self.trouble);
+    visit(800, "used", self.used);
+    visit(8, "array", self.array);
+    visit(9, "array_task", self.array_task);
+    visit(10, "submitted_at", self.submitted_at);
+    visit(11, "begin_at", self.begin_at);
+    visit(12, "eligible_at", self.eligible_at);
+    visit(13, "started_at", self.started_at);
+    visit(14, "ended_at", self.ended_at);
+    visit(15, "priority", self.priority);
+    visit(16, "time_limit_minutes", self.time_limit_minutes);
+    visit(29, "expected_seconds", self.expected_seconds);
+    visit(201, "qos", self.qos);
+    visit(0, "association", self.association);
+    visit(17, "attempt", self.attempt);
+    visit(18, "exit_code", self.exit_code);
+    visit(19, "exit_signal", self.exit_signal);
+    visit(20, "cancelled_by", self.cancelled_by);
+    visit(30, "preempt_due", self.preempt_due);
+    visit(31, "preempt_requeue", self.preempt_requeue);
+    visit(21, "failed_node", self.failed_node);
+    visit(22, "state", self.state);
+    visit(23, "outcome", self.outcome);
+    visit(24, "hold", self.hold);
+    visit(25, "end_reason", self.end_reason);
+    visit(26, "requeue_wanted", self.requeue_wanted);
+    visit(27, "requeue_held", self.requeue_held);
+    visit(642, "launch_failed", self.launch_failed);
+    visit(912, "held_why", self.held_why);
+    visit(911, "requeues", self.requeues);
+    visit(910, "over_time_minutes", self.over_time_minutes);
+    visit(641, "program", self.program);
+    visit(700, "boots", self.boots);
+    visit(28, "dependency_never", self.dependency_never);
+    visit(200, "priority_fixed", self.priority_fixed);
   }
 };
 

@@ -2,6 +2,7 @@
 // environment is made.
 #pragma once
 
+#include "base/fields.h"
 #include "base/quantity.h"
 
 #include <cstdint>
@@ -49,6 +50,35 @@ struct JobExtras {
   std::string
       user_env{};  // --get-user-env: S or L, then the seconds it may take; empty: the submitter's environment alone
   bool operator==(const JobExtras&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "mail_types", self.mail_types);
+    visit(2, "mail_user", self.mail_user);
+    visit(3, "wckey", self.wckey);
+    visit(4, "extra", self.extra);
+    visit(5, "admin_comment", self.admin_comment);
+    visit(6, "system_comment", self.system_comment);
+    visit(7, "network", self.network);
+    visit(8, "acctg_freq", self.acctg_freq);
+    visit(9, "profile", self.profile);
+    visit(10, "cpu_freq", self.cpu_freq);
+    visit(11, "gpu_freq", self.gpu_freq);
+    visit(12, "core_spec", field::value_of(self.core_spec));
+    visit(1020, "core_spec_said", field::presence_of(self.core_spec));
+    visit(13, "threads_spec", self.threads_spec);
+    visit(1021, "reboot", self.reboot);
+    visit(1022, "resv_ports", self.resv_ports);
+    visit(1023, "no_allocate", self.no_allocate);
+    visit(14, "delay_boot_seconds", self.delay_boot_seconds);
+    visit(15, "overcommit", self.overcommit);
+    visit(880, "cron", self.cron);
+    visit(990, "derived_exit", self.derived_exit);
+    visit(950, "no_kill", self.no_kill);
+    visit(952, "batch_features", self.batch_features);
+    visit(1027, "site_factor", self.site_factor);
+    visit(1028, "accrue_from", self.accrue_from);
+    visit(16, "user_env", self.user_env);
+  }
 };
 
 // "BEGIN,END" and the like, NONE, ALL; in any case. Nothing: a word is unknown.

@@ -5,6 +5,7 @@
 #include <compare>
 #include <vector>
 
+#include "base/fields.h"
 #include "core/model/job.h"
 
 namespace millrace {
@@ -20,6 +21,16 @@ struct KeptJob {
   std::vector<SharedValue<Step>>
       steps{};  // in the order of their numbers; of a requeued run not before its job is forgotten
   Time at;      // since when it is kept
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(0, "job", self.job);
+    visit(3, "array", self.array);
+    visit(4, "rest", self.rest);
+    visit(5, "array_well", self.array_well);
+    visit(6, "requeued", self.requeued);
+    visit(8, "steps", self.steps);
+    visit(7, "at", self.at);
+  }
 };
 
 // Under each number that people may give for it: its own, its array's, its leader's.

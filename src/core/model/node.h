@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/quantity.h"
 #include "base/shared_value.h"
 #include "core/model/resources.h"
@@ -38,6 +39,30 @@ struct NodeDef {
   Cpus usable_cpus() const;
   Mebibytes usable_memory() const { return memory - withheld_memory; }
   bool operator==(const NodeDef&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "address", self.address);
+    visit(3, "host_name", self.host_name);
+    visit(4, "features", self.features);
+    visit(5, "gres", self.gres);
+    visit(6, "port", self.port);
+    visit(7, "cpus", self.cpus);
+    visit(8, "boards", self.boards);
+    visit(9, "sockets", self.sockets);
+    visit(10, "cores_per_socket", self.cores_per_socket);
+    visit(11, "threads_per_core", self.threads_per_core);
+    visit(12, "memory", self.memory);
+    visit(13, "tmp_disk", self.tmp_disk);
+    visit(14, "weight", self.weight);
+    visit(15, "kinds", self.kinds);
+    visit(700, "kind", self.kind);
+    visit(701, "suspend_seconds", self.suspend_seconds);
+    visit(702, "keep_up", self.keep_up);
+    visit(910, "withheld_cpus", field::bits(self.withheld_cpus));
+    visit(911, "withheld_memory", self.withheld_memory);
+    visit(1040, "active_features", self.active_features);
+  }
 };
 
 inline Cpus NodeDef::usable_cpus() const {
@@ -54,6 +79,22 @@ struct Inventory {
   std::vector<NodeGres> devices{};  // looked for and found; kinds that were not looked for are missing
   std::string instance_id{}, instance_type{}, extra{};  // as its agent was told on the command line
   bool operator==(const Inventory&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "cpus", self.cpus);
+    visit(2, "memory", self.memory);
+    visit(3, "tmp_disk", self.tmp_disk);
+    visit(4, "arch", self.arch);
+    visit(5, "os", self.os);
+    visit(6, "version", self.version);
+    visit(7, "host_name", self.host_name);
+    visit(8, "boot_at", self.boot_at);
+    visit(9, "agent_started_at", self.agent_started_at);
+    visit(670, "devices", self.devices);
+    visit(1040, "instance_id", self.instance_id);
+    visit(1041, "instance_type", self.instance_type);
+    visit(1042, "extra", self.extra);
+  }
 };
 
 // Parts of a gpu that are given out: of this kind, on this device.
@@ -77,6 +118,13 @@ struct DeviceTrouble {
   std::uint32_t device = 0;
   std::string text;
   bool operator==(const DeviceTrouble&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "type", self.type);
+    visit(3, "device", self.device);
+    visit(4, "text", self.text);
+  }
 };
 
 // Of a user whose job could not be launched there.
@@ -84,6 +132,11 @@ struct FailedLaunch {
   UserId user;
   Time at;
   bool operator==(const FailedLaunch&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "user", self.user);
+    visit(2, "at", self.at);
+  }
 };
 
 enum class NodeCondition : std::uint8_t { unknown, up, down };
@@ -101,6 +154,15 @@ struct NodePower {
   bool closed = false;       // ... and it gets no new jobs until then
   bool up_wanted = false;    // although no job waits for it
   bool operator==(const NodePower&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "state", self.state);
+    visit(2, "due", self.due);
+    visit(3, "told", self.told);
+    visit(4, "down_wanted", self.down_wanted);
+    visit(5, "closed", self.closed);
+    visit(6, "up_wanted", self.up_wanted);
+  }
 };
 
 struct Node {
@@ -142,6 +204,43 @@ struct Node {
   bool is_usable() const {
     return configured && !future && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot &&
            reboot != Reboot::issued && !power.closed && power.state != Power::going_down;
+  }
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(2, "def", self.def);
+    visit(3, "inventory", self.inventory);
+    visit(4, "boot_id", self.boot_id);
+    visit(1313, "spool_id", self.spool_id);
+    visit(5, "reason", self.reason);
+    visit(6, "reason_by", self.reason_by);
+    visit(7, "reason_at", self.reason_at);
+    visit(8, "last_busy", self.last_busy);
+    visit(9, "condition", self.condition);
+    visit(10, "drain", self.drain);
+    visit(11, "down_for_silence", self.down_for_silence);
+    visit(12, "configured", self.configured);
+    visit(670, "troubles", self.troubles);
+    visit(640, "fail", self.fail);
+    visit(641, "reboot", self.reboot);
+    visit(642, "after_reboot", self.after_reboot);
+    visit(643, "drained_for_reboot", self.drained_for_reboot);
+    visit(644, "reboot_due", self.reboot_due);
+    visit(645, "comment", self.comment);
+    visit(646, "extra", self.extra);
+    visit(1041, "instance_id", self.instance_id);
+    visit(1042, "instance_type", self.instance_type);
+    visit(1043, "resume_at", self.resume_at);
+    visit(1310, "failed_launches", self.failed_launches);
+    visit(1311, "ran_well_at", self.ran_well_at);
+    visit(1312, "drained_for_clock", self.drained_for_clock);
+    visit(700, "power", self.power);
+    visit(701, "future", self.future);
+    visit(0, "used_cpus", self.used_cpus);
+    visit(0, "used_memory", self.used_memory);
+    visit(0, "used_gres", self.used_gres);
+    visit(0, "use", self.use);
+    visit(0, "jobs", self.jobs);
+    visit(0, "suspended", self.suspended);
   }
 };
 

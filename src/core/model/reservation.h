@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/quantity.h"
 #include "core/model/job.h"
 
@@ -59,12 +60,38 @@ struct Reservation {
   Time starts(Time now) const { return has(reserve_time_float) ? now + (start - Time{}) : start; }
   bool crosses(Time from, Time until, Time now) const { return starts(now) < until && from < ends(now); }
   Time ends(Time now) const { return has(reserve_time_float) ? now + (end - Time{}) : end; }
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "name", self.name);
+    visit(3, "start", self.start);
+    visit(4, "end", self.end);
+    visit(5, "flags", self.flags);
+    visit(6, "nodes", self.nodes);
+    visit(7, "partition", field::unless(self.partition, unlimited));
+    visit(8, "users", self.users);
+    visit(9, "accounts", self.accounts);
+    visit(10, "groups", self.groups);
+    visit(11, "licences", self.licences);
+    visit(12, "features", self.features);
+    visit(13, "comment", self.comment);
+    visit(14, "max_start_delay_seconds", self.max_start_delay_seconds);
+    visit(15, "purge_after_idle_seconds", self.purge_after_idle_seconds);
+    visit(16, "idle_since", self.idle_since);
+    visit(17, "made_by", self.made_by);
+    visit(990, "start_awaited", self.start_awaited);
+  }
 };
 
 // A turn of a reservation that is over.
 struct PastReservation {
   Reservation reservation;
   Time ended_at;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "reservation", self.reservation);
+    visit(2, "ended_at", self.ended_at);
+  }
 };
 
 // Whether this person may use it with this account.

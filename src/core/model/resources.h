@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/index_set.h"
 #include "base/quantity.h"
 
@@ -27,6 +28,18 @@ struct NodeGres {
   std::uint64_t out_of_order = 0;      // by device: those that no job gets until they work again
   std::vector<std::uint32_t> links{};  // from each device to each, row by row; empty: not known, or all alike
   bool operator==(const NodeGres&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "type", self.type);
+    visit(3, "count", self.count);
+    visit(4, "near", self.near);
+    visit(5, "countable_only", self.countable_only);
+    visit(100, "parts", self.parts);
+    visit(101, "files", self.files);
+    visit(670, "out_of_order", self.out_of_order);
+    visit(795, "links", self.links);
+  }
 };
 
 constexpr std::int64_t devices_max = 64;  // of one kind with devices, on one node
@@ -68,12 +81,24 @@ struct GresAsk {
   std::int64_t count = 0;
   GresScope scope{};
   bool operator==(const GresAsk&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "type", self.type);
+    visit(3, "count", self.count);
+    visit(4, "scope", self.scope);
+  }
 };
 
 struct LicenceAsk {
   std::string name;
   std::uint32_t count = 1;
   bool operator==(const LicenceAsk&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "count", self.count);
+  }
 };
 
 constexpr std::uint32_t node_counts_max = 20'000;  // the highest number in a list of sizes
@@ -105,6 +130,42 @@ struct ResourceRequest {
   std::string reservation;
   std::vector<std::uint32_t> more_partitions;  // PartitionIndex values besides JobSpec::partition
   bool operator==(const ResourceRequest&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "gres", self.gres);
+    visit(2, "cpus_per_gpu", self.cpus_per_gpu);
+    visit(3, "memory_per_gpu", self.memory_per_gpu);
+    visit(4, "features", self.features);
+    visit(5, "prefer", self.prefer);
+    visit(6, "licences", self.licences);
+    visit(7, "any_licence", self.any_licence);
+    visit(8, "tasks_per_socket", self.tasks_per_socket);
+    visit(9, "tasks_per_core", self.tasks_per_core);
+    visit(10, "tasks_per_gpu", self.tasks_per_gpu);
+    visit(11, "sockets_per_node", self.sockets_per_node);
+    visit(12, "cores_per_socket", self.cores_per_socket);
+    visit(13, "threads_per_core", self.threads_per_core);
+    visit(14, "tmp_disk", self.tmp_disk);
+    visit(15, "distribution", self.distribution);
+    visit(100, "task_nodes", self.task_nodes);
+    visit(101, "hint", self.hint);
+    visit(16, "contiguous", self.contiguous);
+    visit(17, "spread_job", self.spread_job);
+    visit(18, "use_min_nodes", self.use_min_nodes);
+    visit(19, "exclusive_user", self.exclusive_user);
+    visit(102, "enforce_binding", self.enforce_binding);
+    visit(103, "disable_binding", self.disable_binding);
+    visit(20, "switches", self.switches);
+    visit(21, "switches_wait_seconds", self.switches_wait_seconds);
+    visit(1022, "node_counts", self.node_counts);
+    visit(1016, "segment", self.segment);
+    visit(1017, "spread_segments", self.spread_segments);
+    visit(1018, "consolidate_segments", self.consolidate_segments);
+    visit(22, "time_min_minutes", self.time_min_minutes);
+    visit(23, "deadline", self.deadline);
+    visit(24, "reservation", self.reservation);
+    visit(25, "more_partitions", self.more_partitions);
+  }
 };
 
 }  // namespace millrace

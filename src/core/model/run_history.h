@@ -4,12 +4,19 @@
 
 #include <cstdint>
 
+#include "base/fields.h"
+
 namespace millrace {
 
 // The run times of a user's last two jobs that ended, in seconds; 0: there is none yet.
 struct RunHistory {
   std::uint32_t last = 0, before = 0;
   bool operator==(const RunHistory&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(2, "last", self.last);
+    visit(3, "before", self.before);
+  }
 };
 
 RunHistory remember_run(RunHistory history, std::uint32_t run_seconds);

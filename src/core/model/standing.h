@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/quantity.h"
 
 namespace millrace {
@@ -15,6 +16,11 @@ struct CrontabJob {
   JobKey key;
   std::uint32_t line = 0;  // of the file, from 1
   bool operator==(const CrontabJob&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "key", self.key);
+    visit(2, "line", self.line);
+  }
 };
 
 // The file as the user wrote it, and the jobs of its entries, in the order of the file.
@@ -22,6 +28,11 @@ struct Crontab {
   std::string text;
   std::vector<CrontabJob> jobs;
   bool operator==(const Crontab&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(2, "text", self.text);
+    visit(3, "jobs", self.jobs);
+  }
 };
 
 using TriggerId = Id<struct TriggerTag>;
@@ -45,6 +56,11 @@ struct TriggerDue {
   Time at;
   std::string about;  // nodes or a job: what the program is told
   bool operator==(const TriggerDue&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "at", self.at);
+    visit(2, "about", self.about);
+  }
 };
 
 // strigger: a program for one thing that happens, once unless it is permanent.
@@ -60,6 +76,19 @@ struct Trigger {
   std::string program;            // and its arguments, as one line
   std::vector<TriggerDue> due{};  // only of those with an offset: a restart in between does not lose what happened
   bool operator==(const Trigger&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "uid", self.uid);
+    visit(3, "event", self.event);
+    visit(4, "job", self.job);
+    visit(5, "job_id", self.job_id);
+    visit(6, "nodes", self.nodes);
+    visit(7, "offset_seconds", self.offset_seconds);
+    visit(8, "permanent", self.permanent);
+    visit(9, "program", self.program);
+    visit(10, "due", self.due);
+  }
 };
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/quantity.h"
 
 namespace millrace {
@@ -19,6 +20,13 @@ struct SwitchDef {
   std::vector<std::string> nodes;     // of a leaf
   std::uint32_t link_speed = 0;
   bool operator==(const SwitchDef&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "switches", self.switches);
+    visit(3, "nodes", self.nodes);
+    visit(4, "link_speed", self.link_speed);
+  }
 };
 
 // What topology.conf says: switches, or blocks of nodes (kept as leaves without anything above them).
@@ -28,6 +36,12 @@ struct Topology {
   bool blocks = false;
   bool empty() const { return switches.empty(); }
   bool operator==(const Topology&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "switches", self.switches);
+    visit(2, "block_sizes", self.block_sizes);
+    visit(3, "blocks", self.blocks);
+  }
 };
 
 // The same as positions, for questions about nodes. A switch is named by its place in the list.

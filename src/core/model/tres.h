@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace millrace {
@@ -17,6 +18,11 @@ struct TresAmount {
   std::string name;  // cpu, mem (MiB), node, billing, gres/gpu, gres/gpu:a100, license/matlab
   std::int64_t amount = 0;
   bool operator==(const TresAmount&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "amount", self.amount);
+  }
 };
 using TresList = std::vector<TresAmount>;  // each name once: cpu, mem, node, billing, then the others by name
 
@@ -54,6 +60,12 @@ struct TresWeight {
   std::int64_t billionths = 0;
   std::int64_t per = 1;  // 1024: for each GiB
   bool operator==(const TresWeight&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "billionths", self.billionths);
+    visit(3, "per", field::or_default(self.per, 1));
+  }
 };
 // "CPU=1.0,Mem=0.25G,GRES/gpu=2": for each CPU, each GiB, each GPU.
 Result<std::vector<TresWeight>> parse_tres_weights(std::string_view text);
