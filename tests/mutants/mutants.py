@@ -1,4 +1,6 @@
-"""Bugs planted on purpose, one at a time: (name, file, text to find, text to put there). The simulation must find each of them."""
+"""Bugs planted on purpose, one at a time: (name, file, text to find, text to put there). The simulation must find each of them.
+
+A bug in a header has a fifth part: the unit that is compiled with it. All others keep the header as it is."""
 
 MUTANTS = [
     ("answer_before_sync", "src/controller/commit.cpp",
@@ -53,7 +55,7 @@ MUTANTS = [
      "  const Time now = loop_.now(), steady = loop_.steady();\n",
      "  const Time now = loop_.now(), steady = now;\n"),
     ("limits_by_a_clock_that_is_set", "src/controller/clocks.cpp",
-     "  commit_.happen({ClockStepped{by, now}});\n",
+     "  commit_.happen({ClockStepped{by, now, Time{std::max<std::int64_t>(before.value, 0)}}});\n",
      ""),
     ("submission_key_ignored", "src/core/admission/submit_job.cpp",
      "    if (known) return DecidedSubmission{state.job(*known).id, true, {}};\n",
@@ -79,4 +81,23 @@ MUTANTS = [
     ("component_without_a_supervisor", "src/core/admission/report_node.cpp",
      "  if (!job->is_on_nodes() || (job->is_component() && !job->placement->supervised)) return nullptr;\n",
      "  if (!job->is_on_nodes() || job->is_component()) return nullptr;\n"),
+    ("field_not_written", "src/wire/record_writer.h",
+     "    if (tag != without || field::Wrapper<T>) put(tag, value);\n",
+     "    if ((tag != without || field::Wrapper<T>) && tag != 17) put(tag, value);\n",
+     "src/wire/state_codec.cpp"),
+    ("field_not_read", "src/wire/record_reader.h",
+     "      if (tag != raw.tag || tag == 0) return;\n",
+     "      if (tag != raw.tag || tag == 0 || tag == 24) return;\n",
+     "src/wire/state_codec.cpp"),
+    ("field_read_into_its_neighbour", "src/wire/record_reader.h",
+     "      if (tag != raw.tag || tag == 0) return;\n",
+     "      if ((tag == 12 || tag == 13 ? 25 - tag : tag) != raw.tag || tag == 0) return;\n",
+     "src/wire/state_codec.cpp"),
+    ("snapshot_without_crontabs", "src/wire/state_codec.cpp",
+     "      for (const auto& [key, row] : value) put_row(tag, key, row_of(row));\n",
+     "      for (const auto& [key, row] : value)\n        if (tag != 880) put_row(tag, key, row_of(row));\n"),
+    ("field_of_an_event_not_written", "src/wire/record_writer.h",
+     "    if (tag != without || field::Wrapper<T>) put(tag, value);\n",
+     "    if ((tag != without || field::Wrapper<T>) && tag != 26) put(tag, value);\n",
+     "src/wire/event_codec.cpp"),
 ]

@@ -27,15 +27,23 @@ class Planter:
         asked = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "simulation_tests"], capture_output=True, text=True, check=True)
         self.link = asked.stdout.splitlines()[-1]
 
-    def plant(self, name, file, text):
-        """The program with this text instead of the file's, or what the compiler said of it."""
+    def plant(self, name, file, text, with_header):
+        """The program with this text instead of the file's, or what the compiler said of it. `with_header`: the file is a header, and this is who reads it."""
         source, group, thing, program = (self.directory / f"{name}{end}" for end in (".cpp", "_group.cpp", ".o", ""))
+        before = ""
+        if with_header:
+            header = self.directory / f"{name}.include" / pathlib.Path(file).relative_to("src")
+            header.parent.mkdir(parents=True)
+            header.write_text(text)
+            before = f"-I{self.directory / f'{name}.include'} "
+            file, text = with_header, (ROOT / with_header).read_text()
         source.write_text(text)
         unit = self.unit_of(str(ROOT / file))
         if unit != str(ROOT / file):
             group.write_text(pathlib.Path(unit).read_text().replace(f'#include "{ROOT / file}"', f'#include "{source}"'))
             source = group
-        made = self.shell(f"{self.compile[unit].split(' -o ', 1)[0]} -o {thing} -c {source}")
+        compiler, flags = self.compile[unit].split(" -o ", 1)[0].split(" -", 1)
+        made = self.shell(f"{compiler} {before}-{flags} -o {thing} -c {source}")
         if made.returncode == 0:
             made = self.shell(self.link.replace(" -o tests/simulation_tests ", f" {thing} -o {program} "))
         return (program, None) if made.returncode == 0 else (None, made.stdout + made.stderr)
@@ -66,15 +74,15 @@ def main():
     chosen = [m for m in MUTANTS if not options.only or m[0] in options.only.split(",")]
     part, parts = map(int, options.part.split("/"))
     survived = []
-    for name, file, find, _ in chosen:
+    for name, file, find, *_ in chosen:
         if (ROOT / file).read_text().count(find) != 1:
             print(f"mutant {name}: its place in {file} is not there once; mend tests/mutants/mutants.py")
             survived.append(name)
     chosen = [mutant for index, mutant in enumerate(chosen) if index % parts == part and mutant[0] not in survived]
     with tempfile.TemporaryDirectory(prefix="millrace-mutants.") as directory:
         planter = Planter(options.build.resolve(), directory)
-        for name, file, find, put in chosen:
-            program, trouble = planter.plant(name, file, (ROOT / file).read_text().replace(find, put))
+        for name, file, find, put, *unit in chosen:
+            program, trouble = planter.plant(name, file, (ROOT / file).read_text().replace(find, put), unit[0] if unit else None)
             if trouble is not None:
                 print(f"mutant {name}: does not build\n{trouble[-2000:]}")
                 survived.append(name)
