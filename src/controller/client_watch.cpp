@@ -11,7 +11,15 @@ namespace millrace {
 void Controller::client_left(ClientId client) {
   lines_.debug3([&] { return "client " + std::to_string(client) + " is gone"; });
   step_client_left(client);
+  requests_.client_left(client);
+  long_changes_.client_left(client);
+  query_worker_.client_left(client);
   long_answers_.client_left(client);
+  std::erase_if(inquiries_, [&](const auto& one) {
+    if (one.second.client != client) return false;
+    loop_.cancel(one.second.timer);
+    return true;
+  });
   for (auto it = waiters_.begin(); it != waiters_.end();) {
     const bool had_client = std::ranges::any_of(it->second, &Waiter::as_client);
     std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });

@@ -38,6 +38,9 @@ class Commands final {
   void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names, std::uint64_t looked_at_max);
   void change_jobs(std::vector<JobName> names, Decide decide, std::uint64_t looked_at_max = looked_at_usual_max);
   static bool go_on(Controller& controller, ChangeRun& run);
+  struct SignalRun;
+  static bool go_on_signalling(Controller& controller, SignalRun& run);
+  void signal_job(SignalRun& run, const JobName& name) const;
   void update_job(const wire::UpdateJob& ask);
   bool refuses_longer_comment(const wire::UpdateJob& ask);
   void update_node(const wire::UpdateNode& ask);

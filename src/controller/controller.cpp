@@ -30,7 +30,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       identities_(parts.identities),
       departed_users_(parts.loop, parts.identities),
       clients_(parts.clients),
-      long_answers_(parts.loop, parts.query_worker, parts.clients),
+      long_answers_(parts.loop, query_worker_, parts.clients),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
       lines_(hooks_.log ? *hooks_.log : silent_),
@@ -298,6 +298,9 @@ void Controller::expire() {
   }
 }
 
+// Takes its turn with the questions of users.
+constexpr UserId of_nobody{UINT32_MAX};
+
 void Controller::maybe_snapshot() {
   if (snapshot_running_ || log_.bytes_since_snapshot() < settings_.snapshot_bytes) return;
   snapshot_running_ = true;
@@ -307,46 +310,53 @@ void Controller::maybe_snapshot() {
     std::string bytes;
     std::vector<PayloadId> live;
   };
-  auto made = std::make_unique<Made>();
-  made->state = commit_.durable();
-  Made* out = made.get();
-  query_worker_.run(
-      [out] {
-        std::set<PayloadId> live;
-        for (const auto& [key, job] : out->state.jobs) {
-          live.insert(PayloadId{job->spec->script});
-          live.insert(PayloadId{job->spec->environment});
-        }
-        const std::uint32_t stored = out->state.policy->store_flags;
-        for (const auto& [number, kept] : out->state.kept) {
-          if ((stored & store_script) != 0) live.insert(PayloadId{kept->job->spec->script});
-          if ((stored & store_environment) != 0) live.insert(PayloadId{kept->job->spec->environment});
-        }
-        live.erase(PayloadId{});
-        out->live.assign(live.begin(), live.end());
-        out->bytes = encode_state(out->state);
-      },
-      [this, made = std::move(made)]() mutable {
-        // Jobs submitted meanwhile name payloads too; they lie in newer segments, or are named here.
-        std::set<PayloadId> live(made->live.begin(), made->live.end());
-        for (auto it = commit_.decided().jobs.lower_bound(made->state.next_key); it != commit_.decided().jobs.end();
-             ++it) {
-          live.insert(PayloadId{(*it).second->spec->script});
-          live.insert(PayloadId{(*it).second->spec->environment});
-        }
-        live.erase(PayloadId{});
-        log_.write_snapshot(made->state.version, std::move(made->bytes), {live.begin(), live.end()},
-                            [this](Result<void> done) {
-                              snapshot_running_ = false;
-                              hooks_.peak_passed();
-                              if (!done) complain("snapshot not written: " + done.error().story);
-                            });
-      });
+  query_worker_.ask(of_nobody, 0, [this] {
+    auto made = std::make_shared<Made>(Made{commit_.durable(), {}, {}});
+    return FairWorker::Piece{[made] {
+                               std::set<PayloadId> live;
+                               for (const auto& [key, job] : made->state.jobs) {
+                                 live.insert(PayloadId{job->spec->script});
+                                 live.insert(PayloadId{job->spec->environment});
+                               }
+                               const std::uint32_t stored = made->state.policy->store_flags;
+                               for (const auto& [number, kept] : made->state.kept) {
+                                 if ((stored & store_script) != 0) live.insert(PayloadId{kept->job->spec->script});
+                                 if ((stored & store_environment) != 0)
+                                   live.insert(PayloadId{kept->job->spec->environment});
+                               }
+                               live.erase(PayloadId{});
+                               made->live.assign(live.begin(), live.end());
+                               made->bytes = encode_state(made->state);
+                             },
+                             [this, made] { write_snapshot(made->state, std::move(made->bytes), made->live); }};
+  });
+}
+
+void Controller::write_snapshot(const State& state, std::string bytes, const std::vector<PayloadId>& of_state) {
+  // Jobs submitted meanwhile name payloads too; they lie in newer segments, or are named here.
+  std::set<PayloadId> live(of_state.begin(), of_state.end());
+  for (auto it = commit_.decided().jobs.lower_bound(state.next_key); it != commit_.decided().jobs.end(); ++it) {
+    live.insert(PayloadId{(*it).second->spec->script});
+    live.insert(PayloadId{(*it).second->spec->environment});
+  }
+  live.erase(PayloadId{});
+  log_.write_snapshot(state.version, std::move(bytes), {live.begin(), live.end()}, [this](Result<void> done) {
+    snapshot_running_ = false;
+    hooks_.peak_passed();
+    if (!done) complain("snapshot not written: " + done.error().story);
+  });
 }
 
 // ---- people ----
 
-void Controller::request(const Asker& asker, const wire::Request& request) {
+void Controller::request(const Asker& asker, wire::Request request) {
+  requests_.add(asker.uid, asker.client, [this, asker, request = std::move(request)] {
+    take_up(asker, request);
+    return false;
+  });
+}
+
+void Controller::take_up(const Asker& asker, const wire::Request& request) {
   see_clock();
   const Time before = loop_.steady();
   const auto what = [&] {

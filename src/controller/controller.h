@@ -18,6 +18,7 @@
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
 #include "controller/fair_turns.h"
+#include "controller/fair_worker.h"
 #include "controller/job_completion.h"
 #include "controller/job_mail.h"
 #include "controller/launch_plan.h"
@@ -124,7 +125,8 @@ class Controller final : public ResourceObserver {
   Epoch epoch() const { return commit_.decided().epoch; }
   const State& durable() const { return commit_.durable(); }
 
-  void request(const Asker& asker, const wire::Request& request);
+  // Users take turns: where others have asked before, it is carried out in a later turn of the loop.
+  void request(const Asker& asker, wire::Request request);
   void client_left(ClientId client);
 
   void node_registered(ResourceManager& by, const NodeRegistration& registration) override;
@@ -159,6 +161,7 @@ class Controller final : public ResourceObserver {
   };
   struct Inquiry {
     ClientId client = 0;
+    UserId user;
     std::uint64_t number = 0;
     std::set<SampleTarget> awaited;
     wire::StepSamples answer;
@@ -227,6 +230,7 @@ class Controller final : public ResourceObserver {
   // By sacctmgr; the name is that of the asker, where it was looked up.
   Actor actor_of(const Asker& asker, bool operators_too) const;
   bool has_offices();  // somebody has rights by sacctmgr
+  void take_up(const Asker& asker, const wire::Request& request);
   void carry_out(const Asker& asker, const wire::Request& request);
   // Power of nodes (power.cpp)
   void see_to_power();
@@ -255,6 +259,7 @@ class Controller final : public ResourceObserver {
   void arm_signals();
   void expire();
   void maybe_snapshot();
+  void write_snapshot(const State& state, std::string bytes, const std::vector<PayloadId>& of_state);
   void configured(const ClusterConfigured& configuration);
 
   struct RunningProgram {
@@ -267,7 +272,7 @@ class Controller final : public ResourceObserver {
 
   Loop& loop_;
   EventLog& log_;
-  Worker& query_worker_;
+  FairWorker query_worker_;
   Programs* programs_;
   Identities& identities_;
   DepartedUsers departed_users_;
@@ -281,7 +286,7 @@ class Controller final : public ResourceObserver {
   FactLog fact_log_{lines_, schedule_lines_};
   Diagnostics diagnostics_;
   Commit commit_;
-  FairTurns long_changes_{loop_};
+  FairTurns requests_{loop_}, long_changes_{loop_};
   Planning planning_;
   PayloadCache payloads_;
   WaitLog wait_log_;

@@ -82,11 +82,12 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
   auto work =
       std::make_shared<Work>(Work{view.state, planner_settings(*view.state.policy, c_.settings_.backfill_depth), {}});
   work->settings.unreachable = c_.unreachable();
-  c_.query_worker_.run([work, key, now = view.now] { work->found = explain(work->state, work->settings, key, now); },
-                       [work, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
-                         tell(work->state, work->found, *out.mutable_explanation());
-                         clients.reply(client, out);
-                       });
+  FairWorker::Piece piece{[work, key, now = view.now] { work->found = explain(work->state, work->settings, key, now); },
+                          [work, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
+                            tell(work->state, work->found, *out.mutable_explanation());
+                            clients.reply(client, out);
+                          }};
+  c_.query_worker_.ask(asker_.uid, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
 }
 
 }  // namespace millrace

@@ -1,47 +1,63 @@
-// src/controller/fair_turns.h - work of requests that takes many turns of the loop: a piece per turn, users in turn.
+// src/controller/fair_turns.h - work that users want of the loop: a piece per turn of the loop, users in turn.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "base/quantity.h"
+#include "controller/clients.h"
 #include "ports/loop.h"
 
 namespace millrace {
 
 // However much somebody asks for, others wait for one piece of it and no more, and his own requests are done one after
-// the other.
+// the other. What a client wants and is not begun or not done ends with it.
 class FairTurns {
  public:
   using Piece = std::move_only_function<bool()>;  // true: there is more to do
   explicit FairTurns(Loop& loop) : loop_(loop) {}
 
-  // The first piece is done at once where nothing else waits.
-  void add(UserId user, Piece piece) {
-    work_[user].push_back(std::move(piece));
+  // The first piece of a turn of the loop is done at once where nothing else waits.
+  void add(UserId user, ClientId client, Piece piece) {
+    work_[user].push_back({client, std::move(piece)});
     if (!posted_) turn();
   }
 
+  void client_left(ClientId client) {
+    if (running_ == client) running_ = 0;
+    for (auto& [user, pieces] : work_) std::erase_if(pieces, [&](const Wanted& one) { return one.client == client; });
+    std::erase_if(work_, [](const auto& one) { return one.second.empty(); });
+  }
+
  private:
+  struct Wanted {
+    ClientId client;
+    Piece piece;
+  };
+
   void turn() {
-    posted_ = true;
+    posted_ = !work_.empty();
+    if (!posted_) return;
     auto next = work_.upper_bound(last_);
     if (next == work_.end()) next = work_.begin();
     last_ = next->first;
-    Piece piece = std::move(next->second.front());
+    Wanted wanted = std::move(next->second.front());
     next->second.pop_front();
-    const bool more = piece();  // which may add work
-    next = work_.find(last_);
-    if (more) next->second.push_front(std::move(piece));
     if (next->second.empty()) work_.erase(next);
-    posted_ = !work_.empty();
-    if (posted_) loop_.post([this] { turn(); });
+    running_ = wanted.client;
+    const bool more = wanted.piece();  // which may add work, and end its client
+    const bool stays = running_ == wanted.client;
+    running_ = 0;
+    if (more && stays) work_[last_].push_front(std::move(wanted));
+    loop_.post([this] { turn(); });
   }
 
   Loop& loop_;
-  std::map<UserId, std::deque<Piece>> work_;
+  std::map<UserId, std::deque<Wanted>> work_;  // of users who want something
   UserId last_{};
+  ClientId running_ = 0;
   bool posted_ = false;
 };
 

@@ -31,7 +31,7 @@ TEST(FairTurns, Users_take_turns_and_the_requests_of_one_are_done_in_order) {
   FairTurns turns(loop);
   std::string done;
   const auto add = [&](std::uint32_t uid, char name, int pieces) {
-    turns.add(UserId{uid}, [&done, name, pieces]() mutable {
+    turns.add(UserId{uid}, uid, [&done, name, pieces]() mutable {
       done += name;
       return --pieces > 0;
     });
@@ -49,8 +49,8 @@ TEST(FairTurns, A_piece_may_add_work) {
   Queue loop;
   FairTurns turns(loop);
   std::string done;
-  turns.add(UserId{1}, [&] {
-    turns.add(UserId{1}, [&] {
+  turns.add(UserId{1}, 1, [&] {
+    turns.add(UserId{1}, 1, [&] {
       done += 'b';
       return false;
     });
@@ -59,6 +59,47 @@ TEST(FairTurns, A_piece_may_add_work) {
   });
   while (loop.run_one()) continue;
   EXPECT_EQ(done, "ab");
+}
+
+TEST(FairTurns, Each_turn_of_the_loop_has_one_piece) {
+  Queue loop;
+  FairTurns turns(loop);
+  std::string done;
+  const auto add = [&](char name) {
+    turns.add(UserId{1}, 1, [&done, name] {
+      done += name;
+      return false;
+    });
+  };
+  add('a');
+  add('b');
+  EXPECT_EQ(done, "a");
+  EXPECT_TRUE(loop.run_one());
+  EXPECT_EQ(done, "ab");
+  while (loop.run_one()) continue;
+  add('c');
+  EXPECT_EQ(done, "abc") << "in a turn of its own";
+}
+
+TEST(FairTurns, What_a_client_wants_ends_with_it) {
+  Queue loop;
+  FairTurns turns(loop);
+  std::string done;
+  turns.add(UserId{1}, 7, [&] {
+    done += 'a';
+    if (done == "aa") turns.client_left(7);
+    return true;
+  });
+  turns.add(UserId{1}, 7, [&] {
+    done += 'b';
+    return false;
+  });
+  turns.add(UserId{1}, 8, [&] {
+    done += 'c';
+    return false;
+  });
+  while (loop.run_one()) continue;
+  EXPECT_EQ(done, "aac");
 }
 
 }  // namespace

@@ -76,18 +76,35 @@ struct Commands::ChangeRun {
   std::optional<std::pair<std::uint32_t, std::string>> first{};  // refusal, with its text
 };
 
+// A request that sends a signal to jobs, of which there may be as many.
+struct Commands::SignalRun {
+  Asker asker;
+  wire::Request request;
+  std::vector<JobName> names;
+  std::uint32_t signal;
+  bool batch_only, full;
+  wire::Reply out;
+  JobSelector selector;
+  std::size_t name = 0;  // the next one
+};
+
 void Commands::change_jobs(std::vector<JobName> names, Decide decide, std::uint64_t looked_at_max) {
   wire::Reply out = reply();
   out.mutable_jobs_changed();
-  c_.long_changes_.add(
-      asker_.uid, [&controller = c_, run = std::make_unique<ChangeRun>(ChangeRun{
-                                         .asker = asker_,
-                                         .request = request_,
-                                         .names = std::move(names),
-                                         .decide = std::move(decide),
-                                         .may_use_reserve = request_.has_cancel(),
-                                         .out = std::move(out),
-                                         .selector = JobSelector{looked_at_max}})] { return go_on(controller, *run); });
+  auto run = std::make_unique<ChangeRun>(ChangeRun{.asker = asker_,
+                                                   .request = request_,
+                                                   .names = std::move(names),
+                                                   .decide = std::move(decide),
+                                                   .may_use_reserve = request_.has_cancel(),
+                                                   .out = std::move(out),
+                                                   .selector = JobSelector{looked_at_max}});
+  // Of the names only `names` is read from now on.
+  if (run->request.has_cancel()) run->request.mutable_cancel()->clear_jobs();
+  if (run->request.has_hold()) run->request.mutable_hold()->clear_jobs();
+  if (run->request.has_requeue()) run->request.mutable_requeue()->clear_jobs();
+  if (run->request.has_suspend()) run->request.mutable_suspend()->clear_jobs();
+  c_.long_changes_.add(asker_.uid, asker_.client,
+                       [&controller = c_, run = std::move(run)] { return go_on(controller, *run); });
 }
 
 // Decides one record after the other, each on what the one before left. False: it has been answered.
@@ -246,7 +263,6 @@ void Commands::cancel(const wire::CancelJobs& ask) {
 // something.
 void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names,
                            std::uint64_t looked_at_max) {
-  const State& state = c_.commit_.durable();
   const bool ends = ask.signal() == 9 && !ask.batch_only();
   if (ends)
     return change_jobs(
@@ -256,43 +272,61 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
         },
         looked_at_max);
   wire::Reply out = reply();
-  JobSelector selector{looked_at_max};
-  for (const JobName& name : names) {
-    const auto fail_with = [&](RefusalCode code) {
-      auto* outcome = out.mutable_jobs_changed()->add_failed();
-      outcome->set_job(shown_name(name));
-      outcome->set_code(static_cast<std::uint32_t>(code));
-      outcome->set_text(slurm_text(code));
-    };
-    const auto selected = selector.select(state, name);
-    if (!selected) {
-      fail_with(selector.is_exhausted() ? JobSelector::refusal().code : RefusalCode::invalid_job_id);
-      continue;
-    }
-    if (selected->empty()) continue;  // named before
-    bool sent = false, denied = false, suspended = false;
-    for (const SelectedJob& which : *selected) {
-      const Job& job = state.job(which.key);
-      denied = denied || !may_change(job, actor_);
-      suspended = suspended || job.state == JobState::suspended;
-      if (!may_change(job, actor_) || job.state != JobState::running) continue;
-      sent = true;
-      if (job.is_component() && ask.batch_only()) continue;  // the script is the leader's
-      wire::SignalAttempt signal;
-      signal.set_job_key(job.key.value);
-      signal.set_attempt(job.attempt.value);
-      signal.set_signal(ask.signal());
-      signal.set_batch_only(ask.batch_only());
-      signal.set_full(ask.full());
-      c_.signal_nodes(job, signal);
-    }
-    if (sent)
-      out.mutable_jobs_changed()->add_changed(shown_name(name));
-    else
-      fail_with(denied ? RefusalCode::access_denied : suspended ? RefusalCode::suspended : RefusalCode::not_running);
+  out.mutable_jobs_changed();
+  auto run = std::make_unique<SignalRun>(SignalRun{asker_, request_, names, ask.signal(), ask.batch_only(), ask.full(),
+                                                   std::move(out), JobSelector{looked_at_max}});
+  run->request.mutable_cancel()->clear_jobs();
+  c_.long_changes_.add(asker_.uid, asker_.client,
+                       [&controller = c_, run = std::move(run)] { return go_on_signalling(controller, *run); });
+}
+
+// False: it has been answered.
+bool Commands::go_on_signalling(Controller& controller, SignalRun& run) {
+  Commands self{controller, run.asker, run.request};
+  std::uint64_t steps = 0;
+  for (; run.name < run.names.size(); ++steps) {
+    if (steps >= steps_per_turn) return true;
+    const std::uint64_t before = run.selector.looked_at();
+    self.signal_job(run, run.names[run.name++]);
+    steps += (run.selector.looked_at() - before) / looks_per_step;
   }
-  if (!out.has_jobs_changed()) out.mutable_jobs_changed();
-  answer(std::move(out));
+  self.answer(std::move(run.out));
+  return false;
+}
+
+void Commands::signal_job(SignalRun& run, const JobName& name) const {
+  const State& state = c_.commit_.durable();
+  wire::JobsChanged& changed = *run.out.mutable_jobs_changed();
+  const auto fail_with = [&](RefusalCode code) {
+    auto* outcome = changed.add_failed();
+    outcome->set_job(shown_name(name));
+    outcome->set_code(static_cast<std::uint32_t>(code));
+    outcome->set_text(slurm_text(code));
+  };
+  const auto selected = run.selector.select(state, name);
+  if (!selected)
+    return fail_with(run.selector.is_exhausted() ? JobSelector::refusal().code : RefusalCode::invalid_job_id);
+  if (selected->empty()) return;  // named before
+  bool sent = false, denied = false, suspended = false;
+  for (const SelectedJob& which : *selected) {
+    const Job& job = state.job(which.key);
+    denied = denied || !may_change(job, actor_);
+    suspended = suspended || job.state == JobState::suspended;
+    if (!may_change(job, actor_) || job.state != JobState::running) continue;
+    sent = true;
+    if (job.is_component() && run.batch_only) continue;  // the script is the leader's
+    wire::SignalAttempt signal;
+    signal.set_job_key(job.key.value);
+    signal.set_attempt(job.attempt.value);
+    signal.set_signal(run.signal);
+    signal.set_batch_only(run.batch_only);
+    signal.set_full(run.full);
+    c_.signal_nodes(job, signal);
+  }
+  if (sent)
+    changed.add_changed(shown_name(name));
+  else
+    fail_with(denied ? RefusalCode::access_denied : suspended ? RefusalCode::suspended : RefusalCode::not_running);
 }
 
 void Commands::hold(const wire::HoldJobs& ask) {

@@ -2,6 +2,7 @@
 #include "controller/long_answers.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,9 +17,12 @@ constexpr std::size_t unread_rounds_max = 8;
 constexpr std::size_t crowd = 8;
 constexpr std::int64_t pause_factor = 4;
 constexpr Duration pause_max = seconds(1);
+// So many rounds of questions one user has made at a time.
+constexpr std::size_t made_at_once_max = 8;
 
 struct Reader {
   ClientId client = 0;
+  UserId user;
   std::uint64_t number = 0;  // of its request
   std::size_t next = 0;      // part it gets next
   bool reads = false;        // still what it was sent before
@@ -27,6 +31,7 @@ struct Reader {
 // One making of an answer and those who get it.
 struct Round {
   std::string question;
+  UserId user;  // who began it
   LongAnswers::Begin begin;
   std::shared_ptr<RowWalk> walk;  // set while it is made
   std::vector<Reader> readers;
@@ -41,18 +46,31 @@ struct Round {
 }  // namespace
 
 struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
-  Inner(Loop& l, Worker& w, Clients& c) : loop(l), worker(w), clients(c) {}
+  Inner(Loop& l, FairWorker& w, Clients& c) : loop(l), worker(w), clients(c) {}
 
   struct Rounds {
     std::shared_ptr<Round> made_now, next;
     std::vector<std::shared_ptr<Round>> unread;  // complete, oldest first
   };
   Loop& loop;
-  Worker& worker;
+  // Of one user: rounds in the making, and others that wait for one of them to be complete.
+  struct Making {
+    std::size_t count = 0;
+    std::deque<std::shared_ptr<Round>> held;
+  };
+  FairWorker& worker;
   Clients& clients;
   std::map<std::string, Rounds> rounds;
+  std::map<UserId, Making> makings;
 
   void start(const std::shared_ptr<Round>& round) {
+    Making& making = makings[round->user];
+    if (making.count >= made_at_once_max) return making.held.push_back(round);
+    ++making.count;
+    begin(round);
+  }
+
+  void begin(const std::shared_ptr<Round>& round) {
     round->began = loop.steady();
     round->walk = round->begin();
     round->begin = nullptr;
@@ -64,13 +82,24 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
       std::string bytes;
       bool more = true;
     };
-    if (round->working || round->complete) return;
+    if (round->working || round->complete || !round->walk) return;
     round->working = true;
-    const auto part = std::make_shared<Part>();
-    worker.run([walk = round->walk, part] { part->more = walk->advance(part->bytes); },
-               [weak = weak_from_this(), round, part] {
-                 if (const auto self = weak.lock()) self->made(round, std::move(part->bytes), part->more);
-               });
+    worker.ask(least_busy(*round), 0, [weak = weak_from_this(), round] {
+      const auto part = std::make_shared<Part>();
+      return FairWorker::Piece{[walk = round->walk, part] { part->more = walk->advance(part->bytes); },
+                               [weak, round, part] {
+                                 if (const auto self = weak.lock())
+                                   self->made(round, std::move(part->bytes), part->more);
+                               }};
+    });
+  }
+
+  // In whose turn it is made: nobody waits longer because another asks the same.
+  UserId least_busy(const Round& round) const {
+    UserId best = round.user;
+    for (const Reader& reader : round.readers)
+      if (reader.user != best && worker.waiting(reader.user) < worker.waiting(best)) best = reader.user;
+    return best;
   }
 
   void made(const std::shared_ptr<Round>& round, std::string bytes, bool more) {
@@ -99,9 +128,25 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
     forget_idle(round->question);
   }
 
+  // The next of those that wait for one of a user's rounds to be complete.
+  void one_less(UserId user) {
+    Making& making = makings[user];
+    --making.count;
+    while (making.count < made_at_once_max && !making.held.empty()) {
+      const std::shared_ptr<Round> next = making.held.front();
+      making.held.pop_front();
+      if (next->complete) continue;  // nobody is left to make it for
+      ++making.count;
+      return begin(next);
+    }
+    if (making.count == 0) makings.erase(user);
+  }
+
   void completed(Rounds& here, const std::shared_ptr<Round>& round) {
+    const bool was_begun = !round->begin;
     round->walk.reset();
     here.made_now.reset();
+    if (was_begun) one_less(round->user);
     if (!round->readers.empty()) here.unread.push_back(round);
     if (here.unread.size() > unread_rounds_max) {
       const std::shared_ptr<Round> oldest = here.unread.front();
@@ -175,15 +220,15 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
       if (here.next && here.next->readers.empty()) here.next.reset();
     }
     for (const auto& round : touched)
-      if (round->walk || round->complete) go_on(round);
+      if (round->walk || round->complete || round->readers.empty()) go_on(round);
   }
 };
 
-LongAnswers::LongAnswers(Loop& loop, Worker& worker, Clients& clients)
+LongAnswers::LongAnswers(Loop& loop, FairWorker& worker, Clients& clients)
     : inner_(std::make_shared<Inner>(loop, worker, clients)) {}
 LongAnswers::~LongAnswers() = default;
 
-void LongAnswers::ask(ClientId client, std::uint64_t number, const std::string& question, Begin begin) {
+void LongAnswers::ask(const Asker& asker, std::uint64_t number, const std::string& question, Begin begin) {
   Inner::Rounds& here = inner_->rounds[question];
   const bool at_once = !here.made_now && !here.next;
   std::shared_ptr<Round>& round = at_once ? here.made_now : here.next;
@@ -191,9 +236,10 @@ void LongAnswers::ask(ClientId client, std::uint64_t number, const std::string& 
   if (fresh) {
     round = std::make_shared<Round>();
     round->question = question;
+    round->user = asker.uid;
     round->begin = std::move(begin);
   }
-  round->readers.push_back({client, number});
+  round->readers.push_back({asker.client, asker.uid, number});
   if (!fresh) return;
   if (at_once)
     inner_->start(std::shared_ptr(round));

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "controller/clients.h"
+#include "controller/fair_worker.h"
 #include "ports/loop.h"
 
 namespace millrace {
@@ -24,15 +25,15 @@ class RowWalk {
 // A hundred clients that list a hundred thousand jobs in a loop must not cost a hundred times what one costs. While a
 // round of a question is being made, all who ask the same gather for the next one: it begins after they asked, so each
 // sees at least what was true when it asked. A crowd gathers a while longer: sending takes the loop's time, for each of
-// them.
+// them. Users take turns: one with a thousand different questions has a few of them made at a time.
 class LongAnswers {
  public:
   using Begin = std::move_only_function<std::unique_ptr<RowWalk>()>;
-  LongAnswers(Loop& loop, Worker& worker, Clients& clients);
+  LongAnswers(Loop& loop, FairWorker& worker, Clients& clients);
   ~LongAnswers();
 
   // Equal `question`s have equal answers at any one moment, whoever asks. `begin` takes the snapshot, now or later.
-  void ask(ClientId client, std::uint64_t number, const std::string& question, Begin begin);
+  void ask(const Asker& asker, std::uint64_t number, const std::string& question, Begin begin);
   void client_left(ClientId client);
 
  private:

@@ -83,11 +83,12 @@ struct LongAnswersTest : testing::Test {
   ByHand worker;
   Readers clients;
   StillLoop loop;
-  LongAnswers answers{loop, worker, clients};
+  FairWorker fair{worker};
+  LongAnswers answers{loop, fair, clients};
   int moment = 0, begun = 0;
 
-  void ask(ClientId client, const std::string& question = "all") {
-    answers.ask(client, 100 + client, question, [this] {
+  void ask(ClientId client, const std::string& question = "all", UserId user = UserId{1000}) {
+    answers.ask(Asker{client, user, GroupId{0}}, 100 + client, question, [this] {
       ++begun;
       return std::make_unique<Walk>(moment);
     });
@@ -198,6 +199,43 @@ TEST_F(LongAnswersTest, A_client_that_leaves_among_others_takes_nothing_from_the
   }
   expect_whole(2, "0");
   expect_whole(3, "0");
+}
+
+TEST_F(LongAnswersTest, Who_has_a_thousand_questions_holds_up_nobody) {
+  for (ClientId client = 1; client <= 1000; ++client) ask(client, "question " + std::to_string(client));
+  ask(2000, "all", UserId{2000});
+  int parts = 0;
+  while (clients.got[2000].size() < 3) {
+    worker.one();
+    ++parts;
+  }
+  EXPECT_LT(parts, 12) << "users take turns";
+  EXPECT_LT(begun, 20) << "and few of one user's questions are being answered at a time";
+  worker.all();
+  for (ClientId client = 1; client <= 1000; ++client) expect_whole(client, "0");
+}
+
+TEST_F(LongAnswersTest, An_answer_that_others_wait_for_too_is_made_in_the_turn_of_who_asks_least) {
+  for (ClientId client = 1; client <= 6; ++client) ask(client, "question " + std::to_string(client));
+  ask(7, "all");
+  ask(2000, "all", UserId{2000});  // the next round of it
+  int parts = 0;
+  while (clients.got[2000].size() < 3) {
+    worker.one();
+    ++parts;
+  }
+  EXPECT_LT(parts, 33);
+  worker.all();
+}
+
+TEST_F(LongAnswersTest, Questions_of_clients_that_left_are_not_begun) {
+  for (ClientId client = 1; client <= 20; ++client) ask(client, "question " + std::to_string(client));
+  for (ClientId client = 1; client <= 20; ++client) answers.client_left(client);
+  worker.all();
+  EXPECT_EQ(begun, 8);
+  ask(30, "question 30");
+  worker.all();
+  expect_whole(30, "0");
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ struct JobWalk final : RowWalk {
 
 // Each job once, however often it is named; of an array's rest those tasks that are named (empty: all).
 struct NamedJobs {
-  std::vector<std::pair<JobKey, IndexSet>> rows;
+  std::vector<std::pair<JobKey, std::vector<IndexSet::Range>>> rows;
   std::map<JobKey, std::size_t> at;
 
   // The array's rest first, then its tasks from the newest: scontrol's order.
@@ -139,11 +139,11 @@ struct NamedJobs {
       const SelectedJob& which = selected[in_order ? i : selected.size() - 1 - i];
       const auto [it, fresh] = at.emplace(which.key, rows.size());
       if (fresh) rows.push_back({which.key, {}});
-      IndexSet& tasks = rows[it->second].second;
+      auto& tasks = rows[it->second].second;
       if (!which.task)
-        tasks = {};
+        tasks.clear();
       else if (fresh || !tasks.empty())
-        tasks.insert(*which.task);
+        tasks.push_back({*which.task, *which.task});
     }
   }
 };
@@ -163,7 +163,8 @@ bool named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool priva
     else if (!is_there || name.tasks().empty())
       out.set_missing(out.missing() + 1);  // an array without that task is known, and shows nothing
   }
-  for (const auto& [key, tasks] : named.rows) {
+  for (auto& [key, ranges] : named.rows) {
+    const IndexSet tasks = IndexSet::of(std::move(ranges));
     Job job = snapshot.state.job(key);
     if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
     if (tasks.size() == 1) job.array_task = tasks.front();
@@ -173,6 +174,27 @@ bool named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool priva
   }
   return true;
 }
+
+// What many names stand for: one part, and none of it on the loop.
+struct NamedWalk final : RowWalk {
+  NamedWalk(ReadView v, wire::QueryJobs a, bool p) : view(std::move(v)), ask(std::move(a)), privately(p) {}
+  ReadView view;
+  wire::QueryJobs ask;
+  bool privately;
+  bool advance(std::string& encoded) override {
+    wire::Reply reply = jobs_reply(view, 0);
+    const bool found = ask.accounting() ? named_accounted(view, ask, *reply.mutable_jobs())
+                                        : named_jobs(view, ask, privately, *reply.mutable_jobs());
+    if (!found) {
+      const Refusal refusal = JobSelector::refusal();
+      reply.mutable_failure()->set_code(static_cast<std::uint32_t>(refusal.code));
+      reply.mutable_failure()->set_text(slurm_text(refusal.code));
+      for (const std::string& note : refusal.notes) reply.mutable_failure()->add_notes(note);
+    }
+    encoded = reply.SerializeAsString();
+    return false;
+  }
+};
 
 }  // namespace
 
@@ -275,15 +297,15 @@ void Queries::beside_hidden(bool wanted, std::move_only_function<void(Queries&, 
 
 void Queries::jobs(wire::QueryJobs ask, HiddenPartitions hidden) {
   privacy().narrow(ask);
-  if (ask.jobs_size() > 0) {
-    const ReadView snapshot = c_.read_view();
-    wire::Reply out = jobs_reply(snapshot, request_.number());
-    const bool found = ask.accounting() ? named_accounted(snapshot, ask, *out.mutable_jobs())
-                                        : named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
-    if (!found) return refuse(JobSelector::refusal());
-    return c_.clients_.reply(asker_.client, out);
-  }
   const State& state = c_.commit_.durable();
+  if (ask.jobs_size() > 0) {
+    const auto begin = [&c = c_, ask, privately = privacy().hides(private_jobs)] {
+      return std::make_unique<NamedWalk>(c.read_view(), ask, privately);
+    };
+    // A job or two, and no array that may stand for very many.
+    const bool few = ask.jobs_size() < 3 && state.tasks.size() + state.kept_rows < 1000;
+    return few ? answer_at_once(*begin()) : ask_long(begin);
+  }
   const auto begin = [&c = c_, ask, hidden] { return std::make_unique<JobWalk>(c.read_view(), ask, hidden); };
   if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200) return answer_at_once(*begin());
   ask_long(begin, hidden.any());
@@ -303,7 +325,7 @@ void Queries::ask_long(LongAnswers::Begin begin, bool for_asker_only) {
   question.clear_number();
   std::string text = privacy().own_question(question.SerializeAsString());
   if (for_asker_only) text += "/of " + std::to_string(asker_.uid.value);
-  c_.long_answers_.ask(asker_.client, request_.number(), std::move(text), std::move(begin));
+  c_.long_answers_.ask(asker_, request_.number(), std::move(text), std::move(begin));
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {
@@ -386,11 +408,21 @@ void Queries::script(const wire::GetScript& ask) {
 }
 
 void Queries::number(const wire::NumberJob& ask) {
-  const auto id = number_of(c_.commit_.durable(), JobKey{ask.key()});
-  if (!id) return refuse(RefusalCode::invalid_job_id);
-  wire::Reply out = reply();
-  out.mutable_job_number()->set_job_id(id->value);
-  c_.clients_.reply(asker_.client, out);
+  // Of one that is gone all that are kept are looked at.
+  struct Work {
+    State state;
+    std::optional<JobId> id;
+  };
+  const auto work = std::make_shared<Work>(Work{c_.commit_.durable(), {}});
+  FairWorker::Piece piece{[work, key = JobKey{ask.key()}] { work->id = number_of(work->state, key); },
+                          [work, &c = c_, asker = asker_, request = request_] {
+                            const Queries self{c, asker, request};
+                            if (!work->id) return self.refuse(RefusalCode::invalid_job_id);
+                            wire::Reply out = self.reply();
+                            out.mutable_job_number()->set_job_id(work->id->value);
+                            c.clients_.reply(asker.client, out);
+                          }};
+  c_.query_worker_.ask(asker_.uid, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
 }
 
 void Queries::licences() {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@ class Sessions::Session final : public LinkHandler {
       : sessions_(sessions), asker_(asker), link_(std::move(link)), relayed_(relayed) {}
   ~Session() override {
     for (const ReplyCutter& reply : outgoing_) count_unread(-static_cast<std::ptrdiff_t>(reply.left()));
+    while (!unanswered_.empty()) answered(unanswered_.begin()->first);
   }
   void message(std::string_view bytes) override { sessions_.received(asker_.client, bytes); }
   void closed(std::string_view) override { sessions_.left(asker_.client); }
@@ -29,7 +29,7 @@ class Sessions::Session final : public LinkHandler {
   // Answers leave as fast as the client reads: what it has not read waits here, once, and not in its link as well.
   void answer(std::string reply) {
     const ReplyHead head = head_of_reply(reply);
-    if (!head.more) unanswered_.erase(head.number);
+    if (!head.more) answered(head.number);
     outgoing_.emplace_back(std::move(reply));
     count_unread(static_cast<std::ptrdiff_t>(outgoing_.back().left()));
     send_on();
@@ -38,13 +38,19 @@ class Sessions::Session final : public LinkHandler {
     wish_ = std::move(then);
     send_on();
   }
+  void asks(std::uint64_t number, std::size_t bytes) {
+    unanswered_.emplace(number, bytes);
+    Unanswered& all = sessions_.unanswered_[asker_.uid];
+    ++all.requests;
+    all.bytes += bytes;
+  }
   bool is_idle() const { return unanswered_.empty() && outgoing_.empty() && !relayed_; }
 
   Sessions& sessions_;
   Asker asker_;
   std::unique_ptr<Link> link_;
-  Judge judge_;                         // of a relayed client
-  std::set<std::uint64_t> unanswered_;  // numbers of requests whose last reply has not been made
+  Judge judge_;                                      // of a relayed client
+  std::map<std::uint64_t, std::size_t> unanswered_;  // requests whose last reply has not been made, and their bytes
   int idle_sweeps_ = 0;
 
  private:
@@ -69,6 +75,14 @@ class Sessions::Session final : public LinkHandler {
     link_->when_unsent_below(almost_read, [&sessions = sessions_, client = asker_.client] {
       if (const auto it = sessions.sessions_.find(client); it != sessions.sessions_.end()) it->second->send_on();
     });
+  }
+  void answered(std::uint64_t number) {
+    const auto it = unanswered_.find(number);
+    if (it == unanswered_.end()) return;
+    const auto all = sessions_.unanswered_.find(asker_.uid);
+    all->second.bytes -= it->second;
+    if (--all->second.requests == 0) sessions_.unanswered_.erase(all);
+    unanswered_.erase(it);
   }
   void count_unread(std::ptrdiff_t change) {
     const auto it = sessions_.unread_.try_emplace(asker_.uid, 0).first;
@@ -134,16 +148,31 @@ void Sessions::received(ClientId client, std::string_view bytes) {
   if (request.protocol() != protocol_version)
     return refuse(client, request.number(), 1005, "Incompatible versions of client and server code", {});
   if (is_for_another(client, request)) return;
-  if (it->second->unanswered_.size() >= limits_.unanswered_max)
-    return refuse(client, request.number(), 2037, "Requested operation is presently disabled",
-                  "too many unanswered requests on one connection (" + std::to_string(limits_.unanswered_max) + ")");
+  // As long as it waits, it is kept.
+  const std::size_t memory = memory_of_request(bytes);
+  if (std::string why = too_many(*it->second, memory); !why.empty())
+    return refuse(client, request.number(), 2037, "Requested operation is presently disabled", std::move(why));
   if (it->second->judge_)
     if (auto why = it->second->judge_(request))
       return refuse(client, request.number(), 2002, "Access/permission denied", *std::move(why));
   if (!controller_) return;
-  it->second->unanswered_.insert(request.number());
+  it->second->asks(request.number(), memory);
   const Asker asker = it->second->asker_;  // a copy: handling may end the session
-  controller_->request(asker, request);
+  controller_->request(asker, std::move(request));
+}
+
+std::string Sessions::too_many(const Session& session, std::size_t bytes) const {
+  if (session.unanswered_.size() >= limits_.unanswered_max)
+    return "too many unanswered requests on one connection (" + std::to_string(limits_.unanswered_max) + ")";
+  const auto it = unanswered_.find(session.asker_.uid);
+  if (it == unanswered_.end() || is_privileged_(session.asker_.uid)) return {};
+  if (it->second.requests >= limits_.unanswered_per_user_max)
+    return "too many unanswered requests of this user (" + std::to_string(limits_.unanswered_per_user_max) +
+           "); ask again when some of them have been answered";
+  if (it->second.bytes + bytes > limits_.unanswered_bytes_per_user_max)
+    return "the unanswered requests of this user take " + std::to_string(it->second.bytes) +
+           " bytes; ask again when some of them have been answered";
+  return {};
 }
 
 // Asked before anything is refused: a refusal would count as the answer to the request that waits.

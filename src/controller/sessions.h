@@ -18,7 +18,9 @@ namespace millrace {
 struct SessionLimits {
   std::size_t unread_bytes_per_user_max = 256u << 20;  // of answers that are made and not read
   std::size_t unanswered_max = 256;                    // requests of one connection
-  int idle_sweeps_max = 10;                            // see sweep()
+  std::size_t unanswered_per_user_max = 4096;
+  std::size_t unanswered_bytes_per_user_max = 256u << 20;  // of memory that these requests take
+  int idle_sweeps_max = 10;                                // see sweep()
 };
 
 class Sessions final : public Clients {
@@ -58,6 +60,8 @@ class Sessions final : public Clients {
   bool has_number_twice(ClientId client, std::uint64_t number);  // and ends the session
   bool is_for_another(ClientId client, const wire::Request& request);
   void refuse(ClientId client, std::uint64_t number, std::uint32_t code, const char* text, std::string note);
+  // Why this user has to wait with another request of so many bytes; empty: he has not.
+  std::string too_many(const Session& session, std::size_t bytes) const;
 
   const SessionLimits limits_;
   Controller* controller_ = nullptr;
@@ -65,6 +69,10 @@ class Sessions final : public Clients {
   std::vector<std::uint16_t> ports_;  // what SlurmctldPort has been since the start
   std::function<bool(UserId)> is_privileged_ = [](UserId uid) { return uid.value == 0; };
   std::map<UserId, std::size_t> unread_;  // bytes, of users who have some
+  struct Unanswered {
+    std::size_t requests = 0, bytes = 0;
+  };
+  std::map<UserId, Unanswered> unanswered_;  // of users who wait for answers
   std::map<ClientId, std::unique_ptr<Session>> sessions_;
   ClientId next_ = 1;
 };

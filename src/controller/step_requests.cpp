@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration sample_patience = seconds(5);  // a node that has not answered by then is named as silent
 constexpr std::size_t sample_targets_max = 20'000;
+constexpr std::ptrdiff_t inquiries_max = 16;  // of one user at a time
 constexpr std::size_t notice_bytes_max = 4096;
 constexpr int rows_per_reply = 4000;
 
@@ -284,6 +285,10 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
   const State& state = c_.commit_.durable();
   Controller::Inquiry inquiry;
   inquiry.client = asker_.client;
+  inquiry.user = asker_.uid;
+  if (std::ranges::count(c_.inquiries_, asker_.uid, [](const auto& one) { return one.second.user; }) >= inquiries_max)
+    return refuse_with(2037, "Requested operation is presently disabled",
+                       "nodes are asked for this user already; ask again when they have answered");
   inquiry.number = request_.number();
   std::optional<NodeIndex> only_node;
   if (!ask.node().empty()) {

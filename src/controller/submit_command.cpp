@@ -143,7 +143,7 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
                                        {}});
   for (const Event& event : events) apply(one->copy, event);
   one->settings.unreachable = c_.unreachable();
-  c_.query_worker_.run(
+  FairWorker::Piece piece{
       [one] { one->found = try_job(one->copy, one->settings, one->copy.find_job(one->id)->key, one->now); },
       [one, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
         wire::Submitted& submitted = *out.mutable_submitted();
@@ -154,7 +154,8 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
         for (const NodeShare& share : one->found.shares) cpus += share.cpus.value;
         submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
         clients.reply(client, out);
-      });
+      }};
+  c_.query_worker_.ask(asker_.uid, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
 }
 
 }  // namespace millrace

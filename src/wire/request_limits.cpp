@@ -65,6 +65,7 @@ class Check {
     return true;
   }
   std::string problem;
+  std::size_t objects = 0;  // texts and messages in it
 
  private:
   struct Seen {
@@ -82,6 +83,7 @@ class Check {
     }
     if (field.type != length_type) return true;  // not this field: protobuf puts it aside
     const std::size_t size = field.bytes.size();
+    ++objects;
     if (size > row.bytes_max) return refuse("has " + std::to_string(size) + " bytes", row.bytes_max);
     seen.bytes += size;
     if (row.total_max > 0 && seen.bytes > row.total_max) return refuse("has more bytes in all", row.total_max);
@@ -114,6 +116,13 @@ std::optional<std::string> over_limit(std::string_view request) {
   Check check;
   if (check.look(request, request_limits())) return std::nullopt;
   return std::move(check.problem);
+}
+
+std::size_t memory_of_request(std::string_view request) {
+  constexpr std::size_t object_bytes = 64, small = 4096;
+  Check check;
+  check.look(request, request_limits());
+  return std::max(small, request.size() + check.objects * object_bytes);
 }
 
 std::uint64_t number_of_request(std::string_view request) {

@@ -50,6 +50,8 @@ const MessageLimits& request_limits();
 // What of an encoded Request is over its limit, in words; nothing: all is within its limits, or it is no Request.
 // Works on the bytes, so that what is refused has not been made into objects before.
 std::optional<std::string> over_limit(std::string_view request);
+// About how much memory it takes when it is read, of one that is within its limits.
+std::size_t memory_of_request(std::string_view request);
 // Its number, for the answer; 0 where it has none that can be read.
 std::uint64_t number_of_request(std::string_view request);
 
