@@ -10,6 +10,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t spool_id_max = 64;
+constexpr std::int64_t beats_kept = 2;  // heartbeats for which a silent agent keeps its place from another machine
 
 AttemptReport report_of(const wire::AttemptStatus& status) {
   AttemptReport report;
@@ -106,6 +107,17 @@ class OwnAgents::Session final : public LinkHandler {
   }
   void closed(std::string_view why) override { agents_.left(*this, why); }
 
+  // Why another agent of this name has to wait. The next process of this one takes its place at once; a machine that
+  // has booted comes while the connection from before may still look alive, but nothing is heard on it any more.
+  std::optional<std::string> keeps_place(const wire::AgentHello& hello) const {
+    const Duration silent = agents_.loop_.steady() - heard_at_;
+    const Duration enough = seconds(beats_kept * std::int64_t{agents_.settings_.heartbeat_seconds});
+    if (silent >= enough || (hello.boot_id() == boot_id_ && hello.spool_id() == spool_id_)) return std::nullopt;
+    return "another machine with a key of this name is connected and was heard " +
+           std::to_string(silent.value / 1'000'000) + " s ago; it counts until it has been silent for " +
+           std::to_string(enough.value / 1'000'000) + " s";
+  }
+
   OwnAgents& agents_;
   const KeyName key_;
   const std::string& identity_;
@@ -116,6 +128,8 @@ class OwnAgents::Session final : public LinkHandler {
   std::uint64_t sent_ = 0;
   std::optional<Duration> told_ahead_;  // our clock, as it was last told: ahead of the one that nobody sets
   bool relay_only_ = false;
+  Time heard_at_;                   // by the clock that nobody sets
+  std::string boot_id_, spool_id_;  // as its hello said
   std::uint64_t number_ = 0;
 };
 
@@ -169,6 +183,7 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
   if (session.session_ == 0 || message.session() != session.session_ || message.sequence() <= session.heard_) return;
   if (of_node(session.identity_) != &session) return;  // not let in: it is nobody
   session.heard_ = message.sequence();
+  session.heard_at_ = loop_.steady();
   if (message.has_report()) {
     if (message.report().has_telemetry()) {  // a heartbeat: it wants to know that we are here
       wire::ToAgent heard;
@@ -212,14 +227,19 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   Session* older = of_node(session.identity_);
   if (older == &session && hello.relay_only() != session.relay_only_)
     return refuse(session, "it says that it is a node, and that it is a relay");
-  // A newer connection of the same node replaces the older one.
+  // A newer connection of the same agent replaces the older one. Two machines would do so to each other for ever, and
+  // each time all jobs of the node would be lost.
   if (older && older != &session) {
+    if (const auto why = older->keeps_place(hello)) return refuse(session, *why);
     const RelayId gone = older->number_;
     by_node_.erase(session.identity_);
     sessions_.erase(gone);
     if (relay_.relay_gone) relay_.relay_gone(gone);
   }
   session.relay_only_ = hello.relay_only();
+  session.heard_at_ = loop_.steady();
+  session.boot_id_ = hello.boot_id();
+  session.spool_id_ = hello.spool_id();
   by_node_[session.identity_] = &session;
   wire::ToAgent welcome;
   welcome.mutable_welcome()->set_verify_key(signer_.verify_key());

@@ -71,14 +71,20 @@ class OwnAgentsTest : public ::testing::Test {
     ASSERT_EQ(sent_.size(), 1u);
     EXPECT_TRUE(sent_[0].has_welcome());
   }
-  void hello(bool relay_only) {
+  void hello(bool relay_only, const std::string& boot = "b", const std::string& spool = "s") {
     wire::ToController message;
     message.set_session(1);
     message.set_sequence(1);
+    message.mutable_hello()->set_boot_id(boot);
+    message.mutable_hello()->set_spool_id(spool);
     message.mutable_hello()->set_protocol(protocol_version);
     message.mutable_hello()->set_node("login1");
     message.mutable_hello()->set_relay_only(relay_only);
     agent_->message(message.SerializeAsString());
+  }
+  void pass(Duration time) {
+    world_.at(world_.now() + time, [] {});
+    while (!world_.idle()) world_.step();
   }
   void beat() {
     wire::ToController message;
@@ -189,6 +195,52 @@ TEST_F(OwnAgentsTest, The_clients_of_a_connection_are_its_own_and_end_with_it) {
   const std::size_t before = sent_.size();
   agents_.reply_relayed(1, 1, "too late");
   EXPECT_EQ(sent_.size(), before) << "not to whoever has this number now";
+}
+
+// Each time that one replaces the other all jobs of the node would be lost.
+TEST_F(OwnAgentsTest, Two_machines_with_a_key_of_one_name_do_not_take_turns) {
+  std::vector<std::string> lines;
+  agents_.count_lines([&](const std::string&, const std::string& line) { lines.push_back(line); });
+  connect(false);
+  pass(seconds(19));
+  beat();
+  LinkHandler* const first = agent_;
+  const std::pair<const char*, const char*> others[] = {{"other", "s"}, {"b", "other"}};
+  for (const auto& [boot, spool] : others) {
+    pass(seconds(3));
+    accept({KeyRole::login, "login1"});
+    hello(false, boot, spool);
+    ASSERT_TRUE(sent_.back().has_refusal());
+    EXPECT_NE(sent_.back().refusal().reason().find("another machine with a key of this name"), std::string::npos);
+    EXPECT_NE(lines.back().find("another machine with a key of this name"), std::string::npos);
+  }
+  EXPECT_EQ(ended_, 2);
+  EXPECT_EQ(observer_.registered, 1);
+  wire::ToController alive;
+  alive.mutable_report()->mutable_telemetry();
+  say(first, 3, alive);
+  EXPECT_EQ(observer_.reported, 2) << "the first is as it was";
+}
+
+TEST_F(OwnAgentsTest, The_next_process_of_an_agent_takes_its_place_at_once) {
+  connect(false);
+  accept({KeyRole::login, "login1"});
+  hello(false);
+  EXPECT_TRUE(sent_.back().has_welcome());
+  EXPECT_EQ(ended_, 1);
+  EXPECT_EQ(observer_.registered, 2);
+}
+
+// Its connection from before may look alive for hours.
+TEST_F(OwnAgentsTest, A_machine_that_has_booted_is_let_in_when_nothing_was_heard_for_two_heartbeats) {
+  connect(false);
+  for (int tries = 0; tries < 10; ++tries) {  // an agent that is refused comes again after two seconds
+    pass(seconds(2));
+    accept({KeyRole::login, "login1"});
+    hello(false, "next boot");
+    EXPECT_EQ(sent_.back().has_welcome(), tries == 9) << tries;
+  }
+  EXPECT_EQ(observer_.registered, 2);
 }
 
 TEST_F(OwnAgentsTest, What_a_revoked_key_has_opened_is_closed_and_nothing_else) {
