@@ -10,6 +10,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t spool_id_max = 64;
+constexpr std::int64_t beats_kept = 2;  // heartbeats for which a silent agent keeps its place from another machine
 
 AttemptReport report_of(const wire::AttemptStatus& status) {
   AttemptReport report;
@@ -106,6 +107,17 @@ class OwnAgents::Session final : public LinkHandler {
   }
   void closed(std::string_view why) override { agents_.left(*this, why); }
 
+  // Why another agent of this name has to wait. The next process of this one takes its place at once; a machine that
+  // has booted comes while the connection from before may still look alive, but nothing is heard on it any more.
+  std::optional<std::string> keeps_place(const wire::AgentHello& hello) const {
+    const Duration silent = agents_.loop_.steady() - heard_at_;
+    const Duration enough = seconds(beats_kept * std::int64_t{agents_.settings_.heartbeat_seconds});
+    if (silent >= enough || (hello.boot_id() == boot_id_ && hello.spool_id() == spool_id_)) return std::nullopt;
+    return "another machine with a key of this name is connected and was heard " +
+           std::to_string(silent.value / 1'000'000) + " s ago; it counts until it has been silent for " +
+           std::to_string(enough.value / 1'000'000) + " s";
+  }
+
   OwnAgents& agents_;
   const KeyName key_;
   const std::string& identity_;
@@ -116,6 +128,8 @@ class OwnAgents::Session final : public LinkHandler {
   std::uint64_t sent_ = 0;
   std::optional<Duration> told_ahead_;  // our clock, as it was last told: ahead of the one that nobody sets
   bool relay_only_ = false;
+  Time heard_at_;                   // by the clock that nobody sets
+  std::string boot_id_, spool_id_;  // as its hello said
   std::uint64_t number_ = 0;
 };
 
@@ -151,6 +165,11 @@ OwnAgents::Session* OwnAgents::of_node(const std::string& node) {
   return it == by_node_.end() ? nullptr : it->second;
 }
 
+OwnAgents::Session* OwnAgents::of_relay(RelayId relay) {
+  const auto it = sessions_.find(relay);
+  return it == sessions_.end() ? nullptr : it->second.get();
+}
+
 void OwnAgents::received(Session& session, const wire::ToController& message) {
   if (message.has_hello()) {
     // A doubled or delayed hello of an older connection must not put the clock back.
@@ -162,7 +181,9 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
     return hello(session, message.hello());
   }
   if (session.session_ == 0 || message.session() != session.session_ || message.sequence() <= session.heard_) return;
+  if (of_node(session.identity_) != &session) return;  // not let in: it is nobody
   session.heard_ = message.sequence();
+  session.heard_at_ = loop_.steady();
   if (message.has_report()) {
     if (message.report().has_telemetry()) {  // a heartbeat: it wants to know that we are here
       wire::ToAgent heard;
@@ -178,34 +199,47 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
     observer_->step_sampled(*this, session.identity_, message.sample());
   } else if (message.has_relayed() && relay_.request) {
     const auto& relayed = message.relayed();
-    relay_.request(session.key_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()}, relayed.request());
+    relay_.request(session.number_, session.key_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()},
+                   relayed.request());
   } else if (message.has_relay_closed() && relay_.closed) {
-    relay_.closed(session.identity_, message.relay_closed().client());
+    relay_.closed(session.number_, message.relay_closed().client());
   }
 }
 
+// The link still takes the words to the agent; whatever else it has sent is not looked at.
+void OwnAgents::refuse(Session& session, const std::string& reason) {
+  say_often_(session.identity_ + " refused", "agent " + session.identity_ + " refused: " + reason);
+  wire::ToAgent refusal;
+  refusal.mutable_refusal()->set_reason(reason);
+  send(session, refusal);
+  end(session);
+}
+
 void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
-  const auto refuse = [&](const std::string& reason) {
-    say_often_(session.identity_ + " refused", "agent " + session.identity_ + " refused: " + reason);
-    wire::ToAgent refusal;
-    refusal.mutable_refusal()->set_reason(reason);
-    send(session, refusal);
-  };
   if (hello.protocol() != protocol_version)
-    return refuse("it speaks protocol " + std::to_string(hello.protocol()) + ", we speak " +
-                  std::to_string(protocol_version));
+    return refuse(session, "it speaks protocol " + std::to_string(hello.protocol()) + ", we speak " +
+                               std::to_string(protocol_version));
   if (hello.node() != session.identity_)
-    return refuse("it says it is node " + hello.node() + ", but its key is that of " + session.identity_);
+    return refuse(session, "it says it is node " + hello.node() + ", but its key is that of " + session.identity_);
   if (hello.relay_only() && session.key_.role != KeyRole::login && session.key_.role != KeyRole::login_root)
-    return refuse("its key is that of a compute node; a relay needs one of `millrace key node " + session.identity_ +
-                  " --login`");
-  session.relay_only_ = hello.relay_only();
-  // A newer connection of the same node replaces the older one.
-  if (Session* older = of_node(session.identity_); older && older != &session) {
+    return refuse(session, "its key is that of a compute node; a relay needs one of `millrace key node " +
+                               session.identity_ + " --login`");
+  Session* older = of_node(session.identity_);
+  if (older == &session && hello.relay_only() != session.relay_only_)
+    return refuse(session, "it says that it is a node, and that it is a relay");
+  // A newer connection of the same agent replaces the older one. Two machines would do so to each other for ever, and
+  // each time all jobs of the node would be lost.
+  if (older && older != &session) {
+    if (const auto why = older->keeps_place(hello)) return refuse(session, *why);
+    const RelayId gone = older->number_;
     by_node_.erase(session.identity_);
-    sessions_.erase(older->number_);
-    if (relay_.relay_gone) relay_.relay_gone(session.identity_);
+    sessions_.erase(gone);
+    if (relay_.relay_gone) relay_.relay_gone(gone);
   }
+  session.relay_only_ = hello.relay_only();
+  session.heard_at_ = loop_.steady();
+  session.boot_id_ = hello.boot_id();
+  session.spool_id_ = hello.spool_id();
   by_node_[session.identity_] = &session;
   wire::ToAgent welcome;
   welcome.mutable_welcome()->set_verify_key(signer_.verify_key());
@@ -258,13 +292,19 @@ void OwnAgents::revoke(const std::string& node, std::uint32_t generation) {
 }
 
 void OwnAgents::left(Session& session, std::string_view why) {
+  const std::string& node = session.identity_;
+  say_often_(node + " disconnected: " + std::string{why}, "agent " + node + " disconnected: " + std::string{why});
+  end(session);
+}
+
+void OwnAgents::end(Session& session) {
   const std::string node = session.identity_;
+  const RelayId number = session.number_;
   const bool current = of_node(node) == &session;
   const bool was_node = current && !session.relay_only_;
-  say_often_(node + " disconnected: " + std::string{why}, "agent " + node + " disconnected: " + std::string{why});
   if (current) by_node_.erase(node);
-  if (current && relay_.relay_gone) relay_.relay_gone(node);
-  sessions_.erase(session.number_);
+  sessions_.erase(number);
+  if (current && relay_.relay_gone) relay_.relay_gone(number);
   if (was_node && observer_) observer_->node_unreachable(*this, node);
 }
 
@@ -410,8 +450,8 @@ void OwnAgents::start_again(const std::string& node) {
   });
 }
 
-void OwnAgents::reply_relayed(const std::string& node, std::uint64_t client, std::string reply) {
-  Session* session = of_node(node);
+void OwnAgents::reply_relayed(RelayId relay, std::uint64_t client, std::string reply) {
+  Session* session = of_relay(relay);
   if (!session) return;
   wire::ToAgent message;
   message.mutable_relayed()->set_client(client);
@@ -419,18 +459,18 @@ void OwnAgents::reply_relayed(const std::string& node, std::uint64_t client, std
   send(*session, message);
 }
 
-std::size_t OwnAgents::unsent_to(const std::string& node) {
-  const Session* session = of_node(node);
+std::size_t OwnAgents::unsent_to(RelayId relay) {
+  const Session* session = of_relay(relay);
   return session ? session->link_->unsent() : 0;
 }
 
-void OwnAgents::when_unsent_below(const std::string& node, std::size_t bytes, Task then) {
-  Session* session = of_node(node);
+void OwnAgents::when_unsent_below(RelayId relay, std::size_t bytes, Task then) {
+  Session* session = of_relay(relay);
   if (!session) return;  // its clients are gone with it
   session->waiting_.push_back(std::move(then));
   if (session->waiting_.size() > 1) return;
-  session->link_->when_unsent_below(bytes, [this, node] {
-    Session* there = of_node(node);
+  session->link_->when_unsent_below(bytes, [this, relay] {
+    Session* there = of_relay(relay);
     if (!there) return;
     for (Task& each : std::exchange(there->waiting_, {})) each();
   });

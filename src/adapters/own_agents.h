@@ -28,12 +28,15 @@ class OwnAgents final : public ResourceManager {
     std::uint32_t heartbeat_seconds = 10;
     Duration credential_life = seconds(120);  // a launch that arrives later is refused and given again
   };
-  // Clients of relays, named by node and the relay's number for them.
+  // One connection of a relay. The next one of the same name is another relay: it may have another key.
+  using RelayId = std::uint64_t;
+  // Clients of relays, named by the relay and its number for them.
   struct RelayHooks {
-    std::function<void(const KeyName& relay, std::uint64_t client, UserId uid, GroupId gid, std::string_view request)>
+    std::function<void(RelayId relay, const KeyName& key, std::uint64_t client, UserId uid, GroupId gid,
+                       std::string_view request)>
         request;
-    std::function<void(const std::string& node, std::uint64_t client)> closed;
-    std::function<void(const std::string& node)> relay_gone;  // and with it all of its clients
+    std::function<void(RelayId relay, std::uint64_t client)> closed;
+    std::function<void(RelayId relay)> relay_gone;  // and with it all of its clients
   };
 
   OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings, std::function<void(const std::string&)> say);
@@ -66,19 +69,22 @@ class OwnAgents final : public ResourceManager {
   // For lines that who has a key can cause as often as it likes; without one they are said like all others.
   using SayOften = std::function<void(const std::string& kind, const std::string& line)>;
   void count_lines(SayOften say) { say_often_ = std::move(say); }
-  void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
+  void reply_relayed(RelayId relay, std::uint64_t client, std::string reply);
   // How much waits for a relay, and when it is less: what its clients ask for must not fill its link.
-  std::size_t unsent_to(const std::string& node);
-  void when_unsent_below(const std::string& node, std::size_t bytes, Task then);
+  std::size_t unsent_to(RelayId relay);
+  void when_unsent_below(RelayId relay, std::size_t bytes, Task then);
 
  private:
   class Session;
   void received(Session& session, const wire::ToController& message);
   void hello(Session& session, const wire::AgentHello& hello);
+  void refuse(Session& session, const std::string& reason);  // and its end
   void left(Session& session, std::string_view why);
+  void end(Session& session);
   void send(Session& session, wire::ToAgent& message);
   std::uint64_t configuration_number() const { return epoch_.value << 32 | configuration_; }
   Session* of_node(const std::string& node);
+  Session* of_relay(RelayId relay);
 
   Loop& loop_;
   const CredentialSigner& signer_;
@@ -90,12 +96,12 @@ class OwnAgents final : public ResourceManager {
   ResourceObserver* observer_ = nullptr;
   Epoch epoch_;
   RelayHooks relay_;
-  std::map<std::uint64_t, std::unique_ptr<Session>>
-      sessions_;  // in the order they came: where one lies in memory must not matter
+  // In the order they came: where one lies in memory must not matter. Those that have not said hello, too.
+  std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;
   std::uint64_t arrived_ = 0;
   std::uint32_t configuration_ =
       1;  // rises when the files have changed; an agent that was away hears of it in its welcome
-  std::map<std::string, Session*> by_node_;
+  std::map<std::string, Session*> by_node_;  // those that were let in: only they are heard
 };
 
 }  // namespace millrace

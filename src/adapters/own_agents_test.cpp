@@ -29,6 +29,14 @@ class SentMessages final : public Link {
   int* ended_;
 };
 
+struct Asked {
+  OwnAgents::RelayId relay;
+  KeyRole role;
+  std::uint64_t client;
+  std::uint32_t uid;
+  bool operator==(const Asked&) const = default;
+};
+
 class CountingObserver final : public ResourceObserver {
  public:
   void node_registered(ResourceManager&, const NodeRegistration&) override { ++registered; }
@@ -36,11 +44,12 @@ class CountingObserver final : public ResourceObserver {
                      const wire::Telemetry&) override {
     ++reported;
   }
-  void node_unreachable(ResourceManager&, const std::string&) override {}
+  void node_unreachable(ResourceManager&, const std::string&) override { ++unreachable; }
   void keeper_said(ResourceManager&, const std::string&, const wire::StepFromNode&) override {}
   void step_sampled(ResourceManager&, const std::string&, const wire::StepSample&) override {}
   int registered = 0;
   int reported = 0;
+  int unreachable = 0;
 };
 
 class OwnAgentsTest : public ::testing::Test {
@@ -48,7 +57,12 @@ class OwnAgentsTest : public ::testing::Test {
   OwnAgentsTest()
       : signer_(*CredentialSigner::from_cluster_key(std::string(32, 'k'))),
         agents_(loop_, signer_, {.cluster_name = "test"}, [](const std::string&) {}) {
-    agents_.serve(observer_, Epoch{1});
+    OwnAgents::RelayHooks hooks;
+    hooks.request = [this](OwnAgents::RelayId relay, const KeyName& key, std::uint64_t client, UserId uid, GroupId,
+                           std::string_view) { asked_.push_back({relay, key.role, client, uid.value}); };
+    hooks.closed = [this](OwnAgents::RelayId, std::uint64_t client) { closed_.push_back(client); };
+    hooks.relay_gone = [this](OwnAgents::RelayId relay) { gone_.push_back(relay); };
+    agents_.serve(observer_, Epoch{1}, hooks);
     accept({KeyRole::login, "login1"});
   }
   void accept(const KeyName& key) { agent_ = &agents_.accept(std::make_unique<SentMessages>(sent_, &ended_), key); }
@@ -57,21 +71,36 @@ class OwnAgentsTest : public ::testing::Test {
     ASSERT_EQ(sent_.size(), 1u);
     EXPECT_TRUE(sent_[0].has_welcome());
   }
-  void hello(bool relay_only) {
+  void hello(bool relay_only, const std::string& boot = "b", const std::string& spool = "s") {
     wire::ToController message;
     message.set_session(1);
     message.set_sequence(1);
+    message.mutable_hello()->set_boot_id(boot);
+    message.mutable_hello()->set_spool_id(spool);
     message.mutable_hello()->set_protocol(protocol_version);
     message.mutable_hello()->set_node("login1");
     message.mutable_hello()->set_relay_only(relay_only);
     agent_->message(message.SerializeAsString());
   }
+  void pass(Duration time) {
+    world_.at(world_.now() + time, [] {});
+    while (!world_.idle()) world_.step();
+  }
   void beat() {
     wire::ToController message;
-    message.set_session(1);
-    message.set_sequence(2);
     message.mutable_report()->mutable_telemetry();
-    agent_->message(message.SerializeAsString());
+    say(agent_, 2, message);
+  }
+  void ask(LinkHandler* agent, std::uint64_t sequence, std::uint64_t client, std::uint32_t uid) {
+    wire::ToController message;
+    message.mutable_relayed()->set_client(client);
+    message.mutable_relayed()->set_uid(uid);
+    say(agent, sequence, message);
+  }
+  void say(LinkHandler* agent, std::uint64_t sequence, wire::ToController& message) {
+    message.set_session(1);
+    message.set_sequence(sequence);
+    agent->message(message.SerializeAsString());
   }
   SimWorld world_{1};
   SimProcess loop_{world_};
@@ -79,6 +108,9 @@ class OwnAgentsTest : public ::testing::Test {
   CountingObserver observer_;
   std::vector<wire::ToAgent> sent_;
   int ended_ = 0;  // links
+  std::vector<Asked> asked_;
+  std::vector<std::uint64_t> closed_;
+  std::vector<OwnAgents::RelayId> gone_;
   OwnAgents agents_;
   LinkHandler* agent_ = nullptr;
 };
@@ -113,6 +145,102 @@ TEST_F(OwnAgentsTest, The_key_of_a_compute_node_makes_no_relay) {
     EXPECT_NE(sent_[0].refusal().reason().find("millrace key node login1 --login"), std::string::npos);
   }
   EXPECT_EQ(kinds, std::set<std::string>{"login1 refused"}) << "as often as it comes, one line a minute";
+}
+
+// The link takes the words along, so the agent hears why.
+TEST_F(OwnAgentsTest, Who_is_refused_is_disconnected_and_the_one_that_is_in_goes_on) {
+  connect(true);
+  LinkHandler* const relay = agent_;
+  accept({KeyRole::node, "login1"});  // made for this name before it became a login machine
+  hello(true);
+  EXPECT_TRUE(sent_.back().has_refusal());
+  EXPECT_EQ(ended_, 1);
+  EXPECT_TRUE(gone_.empty());
+  ask(relay, 2, 1, 1000);
+  EXPECT_EQ(asked_, (std::vector<Asked>{{1, KeyRole::login, 1, 1000}}));
+}
+
+TEST_F(OwnAgentsTest, An_agent_that_turns_into_a_relay_is_refused_and_its_node_is_gone) {
+  connect(false);
+  wire::ToController message;
+  message.mutable_hello()->set_protocol(protocol_version);
+  message.mutable_hello()->set_node("login1");
+  message.mutable_hello()->set_relay_only(true);
+  message.set_session(2);
+  agent_->message(message.SerializeAsString());
+  EXPECT_TRUE(sent_.back().has_refusal());
+  EXPECT_EQ(ended_, 1);
+  EXPECT_EQ(observer_.unreachable, 1);
+}
+
+TEST_F(OwnAgentsTest, Who_has_not_said_hello_is_not_heard) {
+  wire::ToController message;
+  message.mutable_relayed()->set_client(1);
+  say(agent_, 2, message);
+  beat();
+  EXPECT_TRUE(asked_.empty());
+  EXPECT_EQ(observer_.reported, 0);
+}
+
+TEST_F(OwnAgentsTest, The_clients_of_a_connection_are_its_own_and_end_with_it) {
+  connect(true);
+  ask(agent_, 2, 1, 1000);
+  agents_.reply_relayed(1, 1, "yes");
+  EXPECT_EQ(sent_.back().relayed().reply(), "yes");
+  accept({KeyRole::login_root, "login1"});
+  hello(true);
+  EXPECT_EQ(gone_, std::vector<OwnAgents::RelayId>{1});
+  ask(agent_, 2, 1, 0);
+  EXPECT_EQ(asked_, (std::vector<Asked>{{1, KeyRole::login, 1, 1000}, {2, KeyRole::login_root, 1, 0}}));
+  const std::size_t before = sent_.size();
+  agents_.reply_relayed(1, 1, "too late");
+  EXPECT_EQ(sent_.size(), before) << "not to whoever has this number now";
+}
+
+// Each time that one replaces the other all jobs of the node would be lost.
+TEST_F(OwnAgentsTest, Two_machines_with_a_key_of_one_name_do_not_take_turns) {
+  std::vector<std::string> lines;
+  agents_.count_lines([&](const std::string&, const std::string& line) { lines.push_back(line); });
+  connect(false);
+  pass(seconds(19));
+  beat();
+  LinkHandler* const first = agent_;
+  const std::pair<const char*, const char*> others[] = {{"other", "s"}, {"b", "other"}};
+  for (const auto& [boot, spool] : others) {
+    pass(seconds(3));
+    accept({KeyRole::login, "login1"});
+    hello(false, boot, spool);
+    ASSERT_TRUE(sent_.back().has_refusal());
+    EXPECT_NE(sent_.back().refusal().reason().find("another machine with a key of this name"), std::string::npos);
+    EXPECT_NE(lines.back().find("another machine with a key of this name"), std::string::npos);
+  }
+  EXPECT_EQ(ended_, 2);
+  EXPECT_EQ(observer_.registered, 1);
+  wire::ToController alive;
+  alive.mutable_report()->mutable_telemetry();
+  say(first, 3, alive);
+  EXPECT_EQ(observer_.reported, 2) << "the first is as it was";
+}
+
+TEST_F(OwnAgentsTest, The_next_process_of_an_agent_takes_its_place_at_once) {
+  connect(false);
+  accept({KeyRole::login, "login1"});
+  hello(false);
+  EXPECT_TRUE(sent_.back().has_welcome());
+  EXPECT_EQ(ended_, 1);
+  EXPECT_EQ(observer_.registered, 2);
+}
+
+// Its connection from before may look alive for hours.
+TEST_F(OwnAgentsTest, A_machine_that_has_booted_is_let_in_when_nothing_was_heard_for_two_heartbeats) {
+  connect(false);
+  for (int tries = 0; tries < 10; ++tries) {  // an agent that is refused comes again after two seconds
+    pass(seconds(2));
+    accept({KeyRole::login, "login1"});
+    hello(false, "next boot");
+    EXPECT_EQ(sent_.back().has_welcome(), tries == 9) << tries;
+  }
+  EXPECT_EQ(observer_.registered, 2);
 }
 
 TEST_F(OwnAgentsTest, What_a_revoked_key_has_opened_is_closed_and_nothing_else) {

@@ -266,6 +266,10 @@ void Agent::be_welcome(const wire::Welcome& welcome) {
                       wire::ToController message;
                       message.mutable_relay_closed()->set_client(client);
                       send(std::move(message));
+                    },
+                    [this] { return link_ ? link_->unsent() : 0; },
+                    [this](std::size_t bytes, Task then) {
+                      if (link_) link_->when_unsent_below(bytes, std::move(then));
                     }});
   send_report(true);
 }

@@ -17,7 +17,9 @@ RelayClients::~RelayClients() {
 LinkHandler* RelayClients::add(std::unique_ptr<Link> link, std::uint32_t uid, std::uint32_t gid) {
   auto client = std::make_unique<Client>(*this, std::move(link));
   Client& raw = *client;
-  raw.id = relay_.open(uid, gid, [&raw](std::string reply) { raw.link->send(std::move(reply)); });
+  raw.id = relay_.open(
+      uid, gid, [&raw](std::string reply) { raw.link->send(std::move(reply)); },
+      [&raw](bool held) { raw.link->hold(held); });
   if (raw.id == 0) return nullptr;
   clients_.emplace(raw.id, std::move(client));
   return &raw;

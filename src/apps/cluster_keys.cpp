@@ -52,10 +52,10 @@ void ClusterKeys::read_again() {
   if (!fresh->node.empty() || fresh->key != file_.key)
     return complain_(path_ + " holds another key now; it takes effect when the controller is started again");
   for (const auto& [node, generation] : fresh->generations) {
-    std::uint32_t& known = file_.generations[node];
-    if (generation <= known) continue;
+    KeyGeneration& known = file_.generations[node];
+    if (generation.number <= known.number) continue;
     known = generation;
-    revoked_(node, generation);
+    revoked_(node, generation.number);
   }
 }
 

@@ -22,10 +22,11 @@ std::string socket_folder(const Configuration& configuration) {
 }  // namespace
 
 Result<void> make_state_folder(const Configuration& configuration) {
-  if (getuid() != 0) return make_directories(configuration.state_dir, 0700);
+  const auto for_us = [&] { return in_context(make_private_directory(configuration.state_dir), "StateSaveLocation"); };
+  if (getuid() != 0) return for_us();
   MR_TRY(const LocalUser user,
          in_context(find_user(configuration.slurm_user), "SlurmUser=" + configuration.slurm_user));
-  if (user.uid == 0) return make_directories(configuration.state_dir, 0700);
+  if (user.uid == 0) return for_us();
   return in_context(own_directory(configuration.state_dir, 0700, user), "StateSaveLocation");
 }
 

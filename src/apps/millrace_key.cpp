@@ -23,6 +23,7 @@ constexpr const char* usage =
     "  node NAME      print the line for millrace.key of node NAME, to be put beside its slurm.conf with mode 0600\n"
     "  --login        of a login machine: it may run a relay, and speaks for its users wherever they have no job\n"
     "  --root         ... and for root and SlurmUser: whoever has this key rules the cluster\n"
+    "                 a name has keys of one kind: with a key of another kind the older ones are worthless\n"
     "  revoke NAME    make every key that NAME has had worthless, and end its connections\n"
     "  --key FILE     the cluster key (default: the one of slurm.conf, StateSaveLocation/cluster.key)\n";
 
@@ -95,8 +96,14 @@ int node_key(const Words& words) {
   if (!cluster->node.empty())
     return say_failure(*path + ": this is the key of node " + cluster->node + "; the cluster's is needed");
   const KeyRole role = words.root ? KeyRole::login_root : words.login ? KeyRole::login : KeyRole::node;
-  const KeyName name = cluster->current(words.name, role);
-  const std::string line = node_key_line(text_of({role, words.name}), derive_key(cluster->key, name));
+  const auto name = name_next_key(*path, words.name, role);
+  if (!name) return say_failure(name.error().story);
+  if (name->generation != cluster->current(words.name, role).generation)
+    std::fprintf(stderr,
+                 "millrace key: %s has keys of this kind from now on: any other that it has had is worthless, and its "
+                 "connections end within two seconds\n",
+                 words.name.c_str());
+  const std::string line = node_key_line(text_of({role, words.name}), derive_key(cluster->key, *name));
   return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0
              ? 0
              : say_failure("the line could not be written");

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "adapters/own_agents.h"
@@ -23,17 +22,18 @@ class RelayedClients {
   OwnAgents::RelayHooks hooks();
 
  private:
-  ClientId accept(const KeyName& relay, std::uint64_t number, UserId uid, GroupId gid);
+  using RelayId = OwnAgents::RelayId;
+  ClientId accept(RelayId relay, const KeyName& key, std::uint64_t number, UserId uid, GroupId gid);
   static constexpr std::size_t clients_max = 8192;  // of one relay, which itself lets 4,096 in
-  std::size_t of_relay(const std::string& node) const;
-  void turn_away(const std::string& node, std::uint64_t number);
-  void gone(const std::string& node);
+  std::size_t of_relay(RelayId relay) const;
+  void turn_away(RelayId relay, std::uint64_t number);
+  void gone(RelayId relay);
 
   Sessions& sessions_;
   OwnAgents& agents_;
   Controller& controller_;
   const std::function<bool(UserId)> is_privileged_;
-  std::map<std::pair<std::string, std::uint64_t>, ClientId> clients_;  // by relay and its number for them
+  std::map<std::pair<RelayId, std::uint64_t>, ClientId> clients_;  // by relay and its number for them
 };
 
 }  // namespace millrace

@@ -172,10 +172,19 @@ Result<void> make_directories(const std::string& path, unsigned mode) {
   }
 }
 
-Result<void> make_private_directory(const std::string& path) {
+static std::string name_or_number(unsigned user) {
+  const passwd* entry = getpwuid(user);  // before the loop runs
+  return entry == nullptr ? std::to_string(user) : entry->pw_name;
+}
+
+Result<void> make_private_directory(const std::string& path, unsigned user) {
   if (const auto made = make_directories(path, 0700); !made) return made;
   struct stat entry{};
   if (stat(path.c_str(), &entry) != 0) return failed("directory " + path);
+  if (entry.st_uid != user && entry.st_uid != 0)
+    return fail(Errc::refused, "directory " + path + " belongs to user " + name_or_number(entry.st_uid) +
+                                   ", who could put other files there: `chown -R " + name_or_number(user) + " " + path +
+                                   "` would do it, where what is in it can be trusted");
   if ((entry.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
   return fail(Errc::refused,
               "directory " + path + " can be written by other users: `chmod go-w " + path + "` would do it");

@@ -1,6 +1,8 @@
 // src/platform/daemon.h - what every daemon does around its work: its user, its pid file, leaving the terminal.
 #pragma once
 
+#include <unistd.h>
+
 #include <string>
 
 #include "base/result.h"
@@ -59,8 +61,9 @@ Result<void> set_niceness(const std::string& value);  // as given on a command l
 
 // mkdir -p; existing directories are left as they are.
 Result<void> make_directories(const std::string& path, unsigned mode);
-// Refuses one that others may write to: whoever can, can put another log there.
-Result<void> make_private_directory(const std::string& path);
+// For this user. Refuses one that others may write to, root excepted, or may make theirs because they own it: whoever
+// can, can put another log there.
+Result<void> make_private_directory(const std::string& path, unsigned user = geteuid());
 std::string host_name();
 
 }  // namespace millrace

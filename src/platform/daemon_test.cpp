@@ -32,6 +32,24 @@ TEST(Daemon, A_state_directory_that_others_may_write_to_is_refused) {
   }
 }
 
+TEST(Daemon, A_state_directory_of_another_user_is_refused_and_one_of_root_is_not) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/state";
+  ASSERT_TRUE(make_private_directory(path));
+  // Only root can make one that is somebody else's; for others it is they who are somebody else.
+  const bool root = ::geteuid() == 0;
+  const unsigned user = root ? 0 : ::geteuid() + 1;
+  if (root) {
+    EXPECT_TRUE(make_private_directory(path, 54321));
+    ASSERT_EQ(::chown(path.c_str(), 54321, 0), 0);
+    EXPECT_TRUE(make_private_directory(path, 54321));
+  }
+  const auto made = make_private_directory(path, user);
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().story.find("who could put other files there"), std::string::npos) << made.error().story;
+  EXPECT_NE(made.error().story.find("chown -R "), std::string::npos) << made.error().story;
+}
+
 TEST(Daemon, Inherited_descriptors_are_closed_and_standard_ones_are_not) {
   const pid_t child = fork();
   if (child == 0) {

@@ -43,10 +43,11 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   Loop::TimerId write_guard = 0;    // while the peer takes nothing
   bool progress = false;            // since write_guard was set
   bool backlog = false;             // messages that are here get their turn
-  bool backlog_held = false;        // until the peer has read
+  bool backlog_held = false;        // until the peer has read, or the owner lets us
   bool reading_held = false;        // the same, of what has not come yet
-  std::string plain;                // frames the filter has not taken yet
-  std::string out;                  // bytes for the socket, from out_begin on
+  bool owner_holds = false;
+  std::string plain;  // frames the filter has not taken yet
+  std::string out;    // bytes for the socket, from out_begin on
   std::size_t out_begin = 0;
   std::size_t undelivered = 0;  // bytes of a message that has begun and not ended
   std::size_t wished_below = 0;
@@ -55,6 +56,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   bool started = false, greeted = false, heard = false, we_connected = false;
 
   std::size_t unsent() const { return plain.size() + out.size() - out_begin; }
+  bool held() const { return owner_holds || unsent() >= limits.read_while_unsent_below; }
   bool ready() const { return phase == Phase::open && (!filter || filter->established()); }
 
   void adopt(Descriptor fresh) {
@@ -128,10 +130,13 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
     const auto self = shared_from_this();
     phase = Phase::open;
     // A peer that connects and then says nothing, or one byte a minute, must not hold a place.
-    set_guard(limits.first_message_time_max, &Inner::silent);
+    guard_silence();
     watch->want_readable();
     greet();
     if (phase == Phase::open) flush();
+  }
+  void guard_silence() {
+    if (!owner_holds) set_guard(limits.first_message_time_max, &Inner::silent);
   }
   void silent() { end(ready() ? "no message within the time for a first one" : "no handshake within its time"); }
 
@@ -150,7 +155,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   void readable() {
     const auto self = shared_from_this();
     static thread_local std::array<char, read_size> buffer;
-    for (int turn = 0; turn < reads_per_turn && phase == Phase::open && !backlog; ++turn) {
+    for (int turn = 0; turn < reads_per_turn && phase == Phase::open && !backlog && !owner_holds; ++turn) {
       const ssize_t count = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
       if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
       if (count < 0 && errno == EINTR) continue;
@@ -164,7 +169,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
 
   void read_on() {
     if (phase != Phase::open || backlog) return;
-    reading_held = unsent() >= limits.read_while_unsent_below;
+    reading_held = held();
     if (!reading_held) watch->want_readable();
   }
 
@@ -210,11 +215,13 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
 
   // What is here of a peer that does not read its answers waits, too: each message may cost us a large one.
   void go_on_with_backlog() {
-    backlog_held = unsent() >= limits.read_while_unsent_below;
+    backlog_held = held();
     if (backlog_held) return;
     loop.post([weak = weak_from_this()] {
       const auto inner = weak.lock();
       if (!inner || inner->phase != Phase::open) return;
+      inner->backlog_held = inner->owner_holds;  // since then
+      if (inner->backlog_held) return;
       inner->backlog = false;
       inner->deliver_one();
       (void)inner->account();
@@ -223,13 +230,27 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   }
 
   void guard_message() {
-    if (undelivered == 0 || message_guard != 0 || !heard) return;  // the first one has a guard of its own
+    if (undelivered == 0 || message_guard != 0 || !heard || owner_holds)
+      return;  // the first one has a guard of its own
     message_guard = loop.after(limits.message_time_max, [weak = weak_from_this()] {
       const auto inner = weak.lock();
       if (!inner) return;
       inner->message_guard = 0;
       inner->end("a message began and did not end within its time");
     });
+  }
+
+  void hold(bool now) {
+    if (std::exchange(owner_holds, now) == now || phase != Phase::open) return;
+    if (now) {
+      loop.cancel(std::exchange(message_guard, 0));
+      if (!heard && !we_connected) loop.cancel(std::exchange(guard, 0));
+      return;
+    }
+    if (!heard && !we_connected) guard_silence();
+    guard_message();
+    if (backlog_held) go_on_with_backlog();
+    if (reading_held) read_on();
   }
 
   bool account() { return !place || place->holds(reader.buffered() + unsent()); }
@@ -425,6 +446,8 @@ void FramedLink::send(std::string bytes) { inner_->send(bytes); }
 void FramedLink::close() { inner_->leave(); }
 
 std::size_t FramedLink::unsent() const { return inner_->unsent(); }
+
+void FramedLink::hold(bool held) { inner_->hold(held); }
 
 void FramedLink::when_unsent_below(std::size_t bytes, Task then) {
   if (inner_->phase == Inner::Phase::closed) return;

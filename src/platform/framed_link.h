@@ -74,6 +74,7 @@ class FramedLink final : public Link {
   void close() override;
   std::size_t unsent() const override;
   void when_unsent_below(std::size_t bytes, Task then) override;
+  void hold(bool held) override;
 
  private:
   struct Inner;

@@ -294,6 +294,56 @@ TEST_F(FramedLinkTest, A_peer_that_does_not_read_is_not_read_and_ends_after_its_
   EXPECT_EQ(sessions[0]->heard.messages.size(), 1u);
 }
 
+TEST_F(FramedLinkTest, A_link_that_is_held_hands_nothing_over_and_loses_nothing) {
+  LinkLimits limits;
+  limits.message_time_max = milliseconds(20);
+  listen(settings(limits));
+  const Descriptor socket = raw_connect();
+  run_until([&] { return !sessions.empty(); });
+  FramedLink& link = *sessions[0]->link;
+  Recorder& heard = sessions[0]->heard;
+  heard.on_message = [&] { link.hold(true); };
+  const std::string bytes = frame("1") + frame("2") + frame("3");
+  ASSERT_EQ(::send(socket.get(), bytes.data(), bytes.size() - 1, 0), static_cast<ssize_t>(bytes.size() - 1));
+  run_until([&] { return !heard.messages.empty(); });
+  const auto later = [&] {
+    bool passed = false;
+    loop.after(milliseconds(40), [&] {
+      passed = true;
+      loop.stop();
+    });
+    run_until([&] { return passed; });
+  };
+  later();
+  EXPECT_EQ(heard.messages, (std::vector<std::string>{"1"}));
+  link.hold(false);
+  run_until([&] { return heard.messages.size() == 2; });
+  ASSERT_EQ(::send(socket.get(), bytes.data() + bytes.size() - 1, 1, 0), 1);
+  later();
+  EXPECT_TRUE(heard.why.empty()) << "half a message has no time to end while it is held: " << heard.why;
+  link.hold(false);
+  run_until([&] { return heard.messages.size() == 3; });
+}
+
+TEST_F(FramedLinkTest, A_link_that_is_held_before_its_first_message_has_its_time_for_it_afterwards) {
+  LinkLimits limits;
+  limits.first_message_time_max = milliseconds(20);
+  listen(settings(limits));
+  const Descriptor socket = raw_connect();
+  run_until([&] { return !sessions.empty(); });
+  sessions[0]->link->hold(true);
+  bool passed = false;
+  loop.after(milliseconds(40), [&] {
+    passed = true;
+    loop.stop();
+  });
+  run_until([&] { return passed; });
+  EXPECT_TRUE(sessions[0]->heard.why.empty()) << sessions[0]->heard.why;
+  sessions[0]->link->hold(false);
+  run_until([&] { return !sessions[0]->heard.why.empty(); });
+  EXPECT_NE(sessions[0]->heard.why.find("no message within"), std::string::npos);
+}
+
 TEST_F(FramedLinkTest, Connections_take_turns_message_by_message) {
   listen(settings());
   const Descriptor first = raw_connect(), second = raw_connect();

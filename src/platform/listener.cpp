@@ -1,11 +1,13 @@
 // src/platform/listener.cpp - see listener.h.
 #include "platform/listener.h"
 
+#include <arpa/inet.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "platform/event_loop.h"
@@ -15,20 +17,33 @@ namespace millrace {
 namespace {
 
 constexpr int accepts_per_turn = 64;
+constexpr int handshakes_per_turn = 16;      // accepted; those that have begun go on in between
 constexpr std::size_t few_connections = 16;  // everybody may have so many, while there are any
 constexpr std::size_t few_bytes = 1u << 20;
 constexpr Duration breath = milliseconds(100);  // when the process is out of descriptors
+
+// Of "10.0.0.1:6817" the address, of "[2001:db8::1]:6817" the network, in which a host may choose any address.
+std::string source_of(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  in6_addr parsed{};
+  if (!host.starts_with('[') || ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &parsed) != 1)
+    return host;
+  constexpr std::size_t network_bytes = 8;
+  return {reinterpret_cast<const char*>(parsed.s6_addr), network_bytes};
+}
 
 }  // namespace
 
 struct Listener::Inner : std::enable_shared_from_this<Inner> {
   // A connection whose handshake is not done; nobody but us owns it yet.
   struct Pending final : LinkHandler {
-    Pending(Inner& i, std::uint64_t n) : inner(i), number(n) {}
+    Pending(Inner& i, std::uint64_t n, const Peer& peer)
+        : inner(i), number(n), address(peer.address), source(source_of(peer.address)) {}
     void message(std::string_view) override {}
     void closed(std::string_view why) override { inner.turned_away(number, why); }
     Inner& inner;
     const std::uint64_t number;
+    const std::string address, source;
     std::unique_ptr<FramedLink> link;
   };
 
@@ -50,7 +65,8 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
   std::map<std::uint32_t, Held> of_user;
   bool paused = false, stopped = false;
   std::uint64_t last_number = 0;
-  std::map<std::uint64_t, std::unique_ptr<Pending>> pending;
+  std::map<std::uint64_t, std::unique_ptr<Pending>> pending;  // in the order they came
+  std::map<std::string, std::set<std::uint64_t>> pending_of;  // by source
   Descriptor socket;
   std::optional<DescriptorWatch> watch;
 
@@ -62,6 +78,7 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
   void stop() {
     stopped = true;
     pending.clear();
+    pending_of.clear();
     watch.reset();
     socket.reset();
     if (path.empty()) return;
@@ -73,8 +90,8 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
 
   void readable() {
     const auto self = shared_from_this();
-    for (int turn = 0; turn < accepts_per_turn; ++turn) {
-      if (path.empty() && open >= settings.connections_max) {
+    for (int turn = 0; turn < (tls ? handshakes_per_turn : accepts_per_turn); ++turn) {
+      if (path.empty() && open - pending.size() >= settings.connections_max) {
         paused = true;  // a link that goes wakes us
         return;
       }
@@ -124,6 +141,7 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
       }
       return settings.refused(peer.address + ": " + why);
     }
+    if (tls) make_place(source_of(peer.address));
     auto filter = tls ? tls->accept() : nullptr;
     ++open;
     if (user) {
@@ -134,9 +152,32 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
                                              std::move(filter), std::make_shared<Place>(weak_from_this(), user));
     if (!tls) return accepted(std::move(link));
     const std::uint64_t number = ++last_number;
-    auto& waiting = *(pending[number] = std::make_unique<Pending>(*this, number));
+    auto& waiting = *(pending[number] = std::make_unique<Pending>(*this, number, link->peer()));
+    pending_of[waiting.source].insert(number);
     waiting.link = std::move(link);
     waiting.link->start(waiting, [this, number] { hand_over(number); });
+  }
+
+  // For another handshake, by ending one that has not come to its end.
+  void make_place(const std::string& source) {
+    const auto same = pending_of.find(source);
+    std::uint64_t oldest = 0;
+    if (same != pending_of.end() && same->second.size() >= settings.handshakes_per_host_max)
+      oldest = *same->second.begin();
+    else if (pending.size() >= settings.handshakes_max)
+      oldest = pending.begin()->first;
+    if (oldest == 0) return;
+    const auto gone = forget_pending(oldest);
+    settings.refused(gone->address + ": its handshake was not done when others came");
+  }
+
+  std::unique_ptr<Pending> forget_pending(std::uint64_t number) {
+    const auto found = pending.extract(number);
+    auto gone = std::move(found.mapped());
+    const auto same = pending_of.find(gone->source);
+    same->second.erase(number);
+    if (same->second.empty()) pending_of.erase(same);
+    return gone;
   }
 
   // Why there is no place for another connection; empty: there is one.
@@ -176,13 +217,13 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
 
   void hand_over(std::uint64_t number) {
     const auto self = shared_from_this();
-    auto waiting = pending.extract(number);
-    accepted(std::move(waiting.mapped()->link));
+    const auto waiting = forget_pending(number);
+    accepted(std::move(waiting->link));
   }
 
   void turned_away(std::uint64_t number, std::string_view why) {
     const auto self = shared_from_this();
-    const auto waiting = pending.extract(number);
+    const auto waiting = forget_pending(number);
     settings.refused(why);
   }
 

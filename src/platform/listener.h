@@ -24,6 +24,11 @@ class Listener final {
   struct Settings {
     LinkLimits limits;
     std::size_t connections_max = 4096;  // of TCP, above it new ones wait in the kernel's queue
+    // Over TLS those who have not proved themselves have places of their own, of which one host (one network of IPv6)
+    // takes only a part. A newcomer gets the place of the oldest: a handshake takes milliseconds, and who holds a place
+    // for longer only holds it.
+    std::size_t handshakes_max = 1024;
+    std::size_t handshakes_per_host_max = 256;
     // These are for unix sockets, where the kernel says whose a connection is. No user has more connections than are
     // still free, and likewise of bytes, so that however many users are greedy there is something left for the next.
     std::size_t connections_per_user_max = 1024;

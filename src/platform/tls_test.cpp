@@ -140,6 +140,52 @@ TEST_F(TlsTest, Silent_peer_is_dropped_before_anybody_owns_it) {
   EXPECT_NE(refused[0].find("no handshake"), std::string::npos) << refused[0];
 }
 
+// Anybody who reaches the port can connect and say nothing.
+struct SilentPeers : TlsTest, testing::WithParamInterface<std::pair<std::size_t, std::size_t>> {};
+INSTANTIATE_TEST_SUITE_P(, SilentPeers, testing::Values(std::pair{3u, 100u}, std::pair{100u, 3u}));
+
+TEST_P(SilentPeers, keep_nobody_out) {
+  const auto [in_all, of_one_host] = GetParam();
+  Listener::Settings settings;
+  settings.connections_max = 2;
+  settings.handshakes_max = in_all;
+  settings.handshakes_per_host_max = of_one_host;
+  settings.refused = [this](std::string_view story) {
+    refused.emplace_back(story);
+    loop.stop();
+  };
+  std::vector<std::unique_ptr<FramedLink>> proven;
+  auto made = Listener::on_tls(
+      loop, "127.0.0.1", 0, [this](auto) { return NodeProof{"n1", key}; }, std::move(settings),
+      [&](std::unique_ptr<FramedLink> link) {
+        proven.push_back(std::move(link));
+        proven.back()->start(server);
+        loop.stop();
+      });
+  ASSERT_TRUE(made) << made.error().story;
+  Recorder silent(loop);
+  std::vector<std::unique_ptr<FramedLink>> mute;
+  const auto connect_ten = [&] {
+    for (int i = 0; i < 10; ++i) {
+      mute.push_back(std::make_unique<FramedLink>(loop, "mute", LinkLimits{}, nullptr));
+      mute.back()->start(silent);
+      mute.back()->connect(parse_address("127.0.0.1", (*made)->port()));
+    }
+  };
+  connect_ten();
+  run_until([&] { return refused.size() == 7; });
+  EXPECT_EQ((*made)->connections(), 3u);
+  EXPECT_NE(refused[0].find("handshake was not done when others came"), std::string::npos) << refused[0];
+  const auto agent =
+      TlsDialer(loop, resolver, "127.0.0.1", (*made)->port(), "n1", [&] { return NodeFace{"n1", key}; }).dial(client);
+  run_until([&] { return proven.size() == 1; });
+  connect_ten();
+  run_until([&] { return refused.size() >= 17; });
+  EXPECT_TRUE(server.why.empty()) << "who has proved itself keeps its place: " << server.why;
+  agent->send("still here");
+  run_until([&] { return !server.messages.empty(); });
+}
+
 TEST_F(TlsTest, Dialing_a_closed_port_or_an_unknown_host_tells_the_address) {
   const std::uint16_t port = listener->port();
   listener.reset();

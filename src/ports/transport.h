@@ -30,6 +30,8 @@ class Link {
   // Runs `then` once fewer than so many bytes wait, perhaps at once; never if the link ends before. One such wish at a
   // time: a second replaces the first.
   virtual void when_unsent_below(std::size_t, Task then) { then(); }
+  // While it is held, no message comes: what the peer sends waits, at last with the peer, and no time runs out for it.
+  virtual void hold(bool) {}
 };
 
 // Opens links to the controller; `handler` hears of success only through messages, of failure through closed().

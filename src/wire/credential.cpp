@@ -168,13 +168,13 @@ Result<KeyFile> read_key_file(const std::string& path) {
   }
   auto generations = parse_generation_lines(rest);
   if (!generations)
-    return fail(Errc::invalid, path + ": what follows the key is no list of revoked keys (revoked NAME TIMES)");
+    return fail(Errc::invalid, path + ": what follows the key is no list of revoked keys (revoked NAME TIMES [ROLE])");
   return KeyFile{{}, KeyRole::node, *key, *std::move(generations)};
 }
 
 KeyName KeyFile::current(std::string node_name, KeyRole as) const {
   const auto it = generations.find(node_name);
-  return {as, std::move(node_name), it == generations.end() ? 0 : it->second};
+  return {as, std::move(node_name), it == generations.end() ? 0 : it->second.number};
 }
 
 Result<std::string> make_cluster_key_file(const std::string& path) {
@@ -189,18 +189,37 @@ std::string node_key_line(std::string_view name, std::string_view key) {
   return "millrace-node-key 1 " + std::string{name} + " " + to_hex(key) + "\n";
 }
 
-Result<std::uint32_t> revoke_keys(const std::string& path, const std::string& node) {
+// The next generation of this name has this role. Where `unless_same`, only if the one it has is of another.
+static Result<KeyGeneration> raise_generation(const std::string& path, const std::string& node, KeyRole role,
+                                              bool unless_same) {
   KeyFolder folder(path);
   if (!folder.is_open() || !folder.lock(path)) return fail(Errc::io, why(folder.path()));
   MR_TRY(KeyFile file, read_key_file(path));
   if (!file.node.empty()) return fail(Errc::invalid, path + ": this is the key of a node; the cluster's is needed");
-  const std::uint32_t generation = ++file.generations[node];
+  KeyGeneration& generation = file.generations[node];
+  if (unless_same && generation.role == role) return generation;
+  generation = {generation.number + 1, role};
   const std::string fresh = path + ".new";
   unlink(fresh.c_str());
   if (!write_key_file(fresh, cluster_key_line(file.key) + generation_lines(file.generations), folder))
     return fail(Errc::io, why(fresh));
   if (rename(fresh.c_str(), path.c_str()) != 0 || !folder.sync()) return fail(Errc::io, why(path));
   return generation;
+}
+
+Result<std::uint32_t> revoke_keys(const std::string& path, const std::string& node) {
+  MR_TRY(const KeyGeneration generation, raise_generation(path, node, KeyRole::node, false));
+  return generation.number;
+}
+
+Result<KeyName> name_next_key(const std::string& path, const std::string& node, KeyRole role) {
+  MR_TRY(const KeyFile file, read_key_file(path));
+  const auto known = file.generations.find(node);
+  // The file may be one that only its owner can change, and mostly nothing changes.
+  if (file.node.empty() && role == (known == file.generations.end() ? KeyRole::node : known->second.role))
+    return file.current(node, role);
+  MR_TRY(const KeyGeneration generation, raise_generation(path, node, role, true));
+  return KeyName{role, node, generation.number};
 }
 
 }  // namespace millrace

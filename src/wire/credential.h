@@ -53,5 +53,8 @@ Result<std::string> make_cluster_key_file(const std::string& path);
 std::string node_key_line(std::string_view name, std::string_view key);
 // Every key that this name has had is worthless from now on. Gives its new generation.
 Result<std::uint32_t> revoke_keys(const std::string& cluster_key_path, const std::string& node);
+// The name of a key that is to be made. A name has keys of one role: where those so far may have another, they are
+// worthless from now on.
+Result<KeyName> name_next_key(const std::string& cluster_key_path, const std::string& node, KeyRole role);
 
 }  // namespace millrace

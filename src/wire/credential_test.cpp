@@ -113,13 +113,45 @@ TEST_F(KeyFiles, A_name_that_is_revoked_has_other_keys_from_then_on) {
   EXPECT_NE(derive_key(*key, current("n1")), after);
   EXPECT_EQ(derive_key(*key, current("n2")), derive_node_key(*key, "n2"));
   EXPECT_EQ(read_key_file(path)->key, *key);
-  EXPECT_EQ(read_key_file(path)->generations, (KeyGenerations{{"n1", 2}, {"n10", 1}}));
+  EXPECT_EQ(read_key_file(path)->generations, (KeyGenerations{{"n1", {2}}, {"n10", {1}}}));
   struct stat info{};
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   EXPECT_FALSE(revoke_keys(root_ + "/none", "n1"));
   std::ofstream(path, std::ios::app) << "revoked n1 3\n";  // twice
   EXPECT_EQ(read_key_file(path).error().code, Errc::invalid);
+}
+
+TEST_F(KeyFiles, A_name_has_keys_of_one_role) {
+  const std::string path = root_ + "/cluster.key";
+  const auto key = make_cluster_key_file(path);
+  ASSERT_TRUE(key);
+  const auto number = [&](const char* name, KeyRole role) { return name_next_key(path, name, role)->generation; };
+  EXPECT_EQ(number("n1", KeyRole::node), 0u);
+  EXPECT_EQ(number("n1", KeyRole::login), 1u) << "what the compute node had is worthless";
+  EXPECT_EQ(number("n1", KeyRole::login), 1u) << "the same key again";
+  EXPECT_EQ(number("n1", KeyRole::login_root), 2u);
+  EXPECT_EQ(number("n1", KeyRole::node), 3u) << "a login machine's key speaks for more than a node's";
+  EXPECT_EQ(number("n1", KeyRole::node), 3u);
+  EXPECT_EQ(number("n2", KeyRole::login), 1u);
+  EXPECT_EQ(*revoke_keys(path, "n2"), 2u);
+  EXPECT_EQ(number("n2", KeyRole::login), 3u) << "a node's may have been made since";
+  EXPECT_EQ(read_key_file(path)->generations, (KeyGenerations{{"n1", {3}}, {"n2", {3, KeyRole::login}}}));
+  EXPECT_EQ(name_next_key(path, "n2", KeyRole::login)->role, KeyRole::login);
+  const std::string of_node = root_ + "/node.key";
+  std::ofstream(of_node) << node_key_line("n7", derive_node_key("cluster", "n7"));
+  chmod(of_node.c_str(), 0600);
+  EXPECT_FALSE(name_next_key(of_node, "n7", KeyRole::node));
+}
+
+TEST(NodeKeys, What_a_key_file_says_of_generations_is_read_back) {
+  const KeyGenerations all = {
+      {"a", {1}}, {"b", {2, KeyRole::login}}, {"c", {3, KeyRole::login_root}}, {"login", {4, KeyRole::login}}};
+  EXPECT_EQ(generation_lines(all), "revoked a 1\nrevoked b 2 login\nrevoked c 3 login-root\nrevoked login 4 login\n");
+  EXPECT_EQ(parse_generation_lines(generation_lines(all)), all);
+  for (const char* line : {"revoked a 1 node", "revoked a 1 munge", "revoked a 1 login:", "revoked a 1 ",
+                           "revoked a 1 login login", "revoked a"})
+    EXPECT_EQ(parse_generation_lines(line).has_value(), std::string_view{line} == "revoked a 1 ") << line;
 }
 
 TEST(NodeKeys, Each_role_and_generation_has_a_key_and_a_name_of_its_own) {

@@ -13,12 +13,19 @@ namespace {
 struct RoleWord {
   KeyRole role;
   std::string_view before;
+  constexpr std::string_view alone() const { return before.substr(0, before.size() - 1); }
 };
 constexpr RoleWord role_words[] = {
     {KeyRole::login, "login:"},
     {KeyRole::login_root, "login-root:"},
     {KeyRole::munge, "munge:"},
 };
+
+std::optional<KeyRole> parse_login_role(std::string_view text) {
+  for (const RoleWord& word : role_words)
+    if (word.alone() == text && word.role != KeyRole::munge) return word.role;
+  return std::nullopt;
+}
 
 std::optional<std::uint32_t> parse_generation(std::string_view text) {
   const auto number = text.size() <= 9 ? parse_integer(text) : std::nullopt;
@@ -72,7 +79,12 @@ std::string derive_key(std::string_view cluster_key, const KeyName& name) {
 
 std::string generation_lines(const KeyGenerations& generations) {
   std::string out;
-  for (const auto& [node, times] : generations) out += "revoked " + node + " " + std::to_string(times) + "\n";
+  for (const auto& [node, generation] : generations) {
+    out += "revoked " + node + " " + std::to_string(generation.number);
+    for (const RoleWord& word : role_words)
+      if (word.role == generation.role) out += " " + std::string{word.alone()};
+    out += "\n";
+  }
   return out;
 }
 
@@ -81,9 +93,10 @@ std::optional<KeyGenerations> parse_generation_lines(std::string_view lines) {
   for (const std::string_view line : split(lines, '\n')) {
     if (trim(line).empty()) continue;
     const auto words = split(trim(line), ' ');
-    if (words.size() != 3 || words[0] != "revoked" || !is_node_name(words[1])) return std::nullopt;
+    if (words.size() < 3 || words.size() > 4 || words[0] != "revoked" || !is_node_name(words[1])) return std::nullopt;
     const auto times = parse_generation(words[2]);
-    if (!times || !out.emplace(words[1], *times).second) return std::nullopt;
+    const auto role = words.size() == 3 ? KeyRole::node : parse_login_role(words[3]);
+    if (!times || !role || !out.emplace(words[1], KeyGeneration{*times, *role}).second) return std::nullopt;
   }
   return out;
 }

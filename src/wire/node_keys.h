@@ -38,10 +38,17 @@ std::optional<KeyName> parse_key_name(std::string_view text);
 // Whoever has the cluster key can make it; whoever has it can make no other.
 std::string derive_key(std::string_view cluster_key, const KeyName& name);
 
-// Of each name that was ever revoked, how often.
-using KeyGenerations = std::map<std::string, std::uint32_t, std::less<>>;
+// Of each name that was ever revoked, how often, and the role of the keys made since: a name has keys of one role.
+// Those of a compute node are not written down: they are what a name has of which nothing else is known.
+struct KeyGeneration {
+  std::uint32_t number = 0;
+  KeyRole role = KeyRole::node;
+  bool operator==(const KeyGeneration&) const = default;
+};
+using KeyGenerations = std::map<std::string, KeyGeneration, std::less<>>;
 
-// Lines of a cluster key file behind the key: "revoked NAME TIMES".
+// Lines of a cluster key file behind the key: "revoked NAME TIMES", and behind that "login" or "login-root" for keys of
+// that role.
 std::string generation_lines(const KeyGenerations& generations);
 std::optional<KeyGenerations> parse_generation_lines(std::string_view lines);
 

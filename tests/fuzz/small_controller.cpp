@@ -60,9 +60,14 @@ class AnyIdentity final : public Identities {
 
 class DeafLink final : public Link {
  public:
+  explicit DeafLink(Task gone) : gone_(std::move(gone)) {}
+  ~DeafLink() override { gone_(); }
   void send(std::string) override {}
   void close() override {}
   std::size_t unsent() const override { return 0; }
+
+ private:
+  Task gone_;
 };
 
 const CredentialSigner& signer() {
@@ -86,17 +91,17 @@ struct SmallController::Parts {
   MemoryLog log;
   AnyIdentity identities;
   Sessions sessions;
+  struct Agent {
+    LinkHandler* handler = nullptr;
+    std::uint64_t sequence = 0, connection = 0;
+  };
+  std::map<std::string, Agent> nodes;  // their links tell them of their ends
   OwnAgents agents;
   std::unique_ptr<Controller> controller;
   std::map<std::uint32_t, ClientId> clients;
   std::string answer;  // the last one
   std::uint64_t number = 0;
   State first;  // what it began with
-  struct Agent {
-    LinkHandler* handler = nullptr;
-    std::uint64_t sequence = 0;
-  };
-  std::map<std::string, Agent> nodes;
 };
 
 namespace {
@@ -167,7 +172,10 @@ void SmallController::from_agent(const std::string& node, std::string_view bytes
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
   Parts::Agent& agent = parts_->nodes[node];
   if (agent.handler == nullptr || message.has_hello()) {
-    agent.handler = &parts_->agents.accept(std::make_unique<DeafLink>(), node);
+    auto link = std::make_unique<DeafLink>([&agent, mine = ++agent.connection] {
+      if (agent.connection == mine) agent.handler = nullptr;
+    });
+    agent.handler = &parts_->agents.accept(std::move(link), node);
     agent.sequence = 0;
   }
   message.set_session(1);

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from cluster import limit, wait_for
-from test_bad_input import IS_ROOT, PYTHON, a_user, field, frame, identity_of, serves
+from test_bad_input import IS_ROOT, PYTHON, a_user, answer_to, field, frame, identity_of, serves, unix_connection
+from test_trust import relay_configuration
 
 pytestmark = [pytest.mark.order(50), pytest.mark.skipif(not IS_ROOT, reason="only root can act as other users")]
 
@@ -104,6 +105,28 @@ def test_half_messages(checks, cluster):
         checks.that("halves of messages: root is served", serves(cluster))
         checks.that("and they take a bounded part of memory", memory_of(cluster.controller.pid) < 1000, memory_of(cluster.controller.pid))
     checks.that("afterwards the user is served", wait_for("service", lambda: cluster.run("squeue", identity=identity_of(user)).code == 0, 60))
+
+
+def test_large_requests_through_a_relay(checks, cluster, directory):
+    """They are all complete in one turn of the relay, and more than its link to the controller holds."""
+    cluster.wait_for_nodes()
+    log = cluster.directory / "logs" / "controller.log"
+    before = log.stat().st_size
+    ask = frame(field(1, 1) + field(2, 7) + field(10, field(2, b"#!/bin/sh\n" + b"#" * (13 << 20))))
+    connections = [unix_connection(f"{cluster.socket}.relay") for _ in range(12)]
+    for one in connections:
+        one.sendall(ask[:-1])
+    for one in connections:
+        one.sendall(ask[-1:])
+    user = a_user()
+    done = cluster.run("squeue", SLURM_CONF=str(relay_configuration(cluster, directory)), identity=identity_of(user))
+    checks.that("another user is served", done.code == 0, done)
+    answers = [answer_to(one, b"") for one in connections]
+    checks.that("each gets its answer", all(b"denied" in answer for answer in answers), answers)
+    for one in connections:
+        one.close()
+    said = log.read_bytes()[before:]
+    checks.that("the relay stays connected", b"disconnected" not in said, said[-2000:])
 
 
 def test_unread_answers(checks, cluster, directory):

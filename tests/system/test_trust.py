@@ -1,10 +1,13 @@
 """Who is believed what: a command by its cluster, a relay by its key, a key until it is revoked.
 """
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from cluster import find_program, limit
 from test_bad_input import a_user, identity_of, log_says, only_root, serves
 
 pytestmark = pytest.mark.order(61)
@@ -66,6 +69,20 @@ def test_revoked_key(checks, cluster):
     cluster.wait_for_controller()
     cluster.wait_for_nodes()
     checks.that("the controller remembers it", cluster.run("millrace", "key", "node", "n2", "--key", str(key)).out == new)
+
+
+@only_root
+def test_state_of_another_user(checks, cluster, directory):
+    """Whoever owns the directory could put another log there: nothing is written to it."""
+    theirs = directory / "theirs"
+    theirs.mkdir(mode=0o700)
+    os.chown(theirs, 54321, 54321)
+    conf = directory / "theirs.conf"
+    conf.write_text(cluster.configuration_text().replace(f"StateSaveLocation={cluster.state}", f"StateSaveLocation={theirs}"))
+    done = subprocess.run([find_program(cluster.build, "millrace-controller"), "-D", "-f", conf], env=cluster.environment, capture_output=True, text=True, timeout=limit(60))
+    checks.that("the controller does not start", done.returncode == 1, done)
+    checks.that("and says why", f"StateSaveLocation: directory {theirs} belongs to user 54321" in done.stderr and "chown -R root" in done.stderr, done.stderr)
+    checks.that("nothing is in it", not list(theirs.iterdir()), list(theirs.iterdir()))
 
 
 def test_another_clusters_configuration(checks, cluster, directory):
