@@ -230,7 +230,7 @@ void SimCluster::start_controller() {
     complain("recovery gave another state than was seen: " + *other);
   ControllerSettings controller_settings;
   controller_settings.agent_timeout = seconds(20);
-  controller_settings.snapshot_bytes = 24 << 10;
+  controller_settings.snapshot_bytes = shape_.crontab ? 2 << 10 : 24 << 10;  // crontabs are written rarely
   controller_settings.crontabs = true;
   ControllerHooks hooks;
   hooks.fatal = [this, self = controlling_.get()](const std::string&) {
