@@ -10,7 +10,6 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t names_max = 65536;
 constexpr std::size_t bytes_max = 16u << 20;  // of all names together
 constexpr std::size_t brackets_max = 64;      // of one name
 
@@ -44,9 +43,15 @@ std::unexpected<Error> bad_list(std::string_view list, std::string_view why) {
                                  std::string{why} + "; expected names like n[1-3,5],login)");
 }
 
-std::unexpected<Error> too_many(std::string_view list) {
-  return bad_list(
-      list, "more than " + std::to_string(names_max) + " names or " + std::to_string(bytes_max >> 20) + " MiB of them");
+// What is taken apart, and how many names it may stand for.
+struct Whole {
+  std::string_view list;
+  std::size_t names_max;
+};
+
+std::unexpected<Error> too_many(const Whole& whole) {
+  return bad_list(whole.list, "more than " + std::to_string(whole.names_max) + " names or " +
+                                  std::to_string(bytes_max >> 20) + " MiB of them");
 }
 
 // A word between its brackets: text, then the numbers of the bracket behind it.
@@ -55,7 +60,7 @@ struct Piece {
   std::vector<std::string> numbers;  // empty: the word ends here
 };
 
-Result<std::vector<std::string>> expand_brackets(std::string_view inside, std::string_view whole) {
+Result<std::vector<std::string>> expand_brackets(std::string_view inside, const Whole& whole) {
   std::vector<std::string> out;
   for (const std::string_view part : split(inside, ',')) {
     const std::size_t dash = part.find('-');
@@ -64,37 +69,37 @@ Result<std::vector<std::string>> expand_brackets(std::string_view inside, std::s
     const auto plain = [](std::string_view t) {
       return !t.empty() && t.size() <= 15 && t.find_first_not_of("0123456789") == std::string_view::npos;
     };
-    if (!plain(first) || !plain(last)) return bad_list(whole, "brackets hold numbers and ranges of them");
+    if (!plain(first) || !plain(last)) return bad_list(whole.list, "brackets hold numbers and ranges of them");
     const std::int64_t low = *parse_integer(first), high = *parse_integer(last);
-    if (high < low) return bad_list(whole, "a range ends before it begins");
-    if (high - low >= static_cast<std::int64_t>(names_max - out.size())) return too_many(whole);
+    if (high < low) return bad_list(whole.list, "a range ends before it begins");
+    if (high - low >= static_cast<std::int64_t>(whole.names_max - out.size())) return too_many(whole);
     for (std::int64_t i = low; i <= high; ++i) out.push_back(pad(i, first.size()));
   }
   return out;
 }
 
-Result<std::vector<Piece>> take_apart_word(std::string_view word, std::string_view whole) {
+Result<std::vector<Piece>> take_apart_word(std::string_view word, const Whole& whole) {
   std::vector<Piece> out;
   for (std::size_t count = 1;;) {
     const std::size_t open = word.find('[');
     const std::string_view text = word.substr(0, open);
-    if (text.find(']') != std::string_view::npos) return bad_list(whole, "a bracket is closed that was not opened");
+    if (text.find(']') != std::string_view::npos)
+      return bad_list(whole.list, "a bracket is closed that was not opened");
     out.push_back({text, {}});
     if (open == std::string_view::npos) return out;
     const std::size_t close = word.find(']', open);
-    if (close == std::string_view::npos) return bad_list(whole, "a bracket is not closed");
+    if (close == std::string_view::npos) return bad_list(whole.list, "a bracket is not closed");
     if (out.size() > brackets_max)
-      return bad_list(whole, "a name has more than " + std::to_string(brackets_max) + " brackets");
+      return bad_list(whole.list, "a name has more than " + std::to_string(brackets_max) + " brackets");
     MR_TRY(out.back().numbers, expand_brackets(word.substr(open + 1, close - open - 1), whole));
     count *= out.back().numbers.size();
-    if (count > names_max) return too_many(whole);
+    if (count > whole.names_max) return too_many(whole);
     word.remove_prefix(close + 1);
   }
 }
 
 // The names of one word, the last bracket changing fastest. Everything is counted before anything is made.
-Result<void> expand_word(std::string_view word, std::string_view whole, std::vector<std::string>& out,
-                         std::size_t& bytes) {
+Result<void> expand_word(std::string_view word, const Whole& whole, std::vector<std::string>& out, std::size_t& bytes) {
   MR_TRY(const std::vector<Piece> pieces, take_apart_word(word, whole));
   std::size_t count = 1, length = 0;
   for (const Piece& piece : pieces) {
@@ -104,7 +109,7 @@ Result<void> expand_word(std::string_view word, std::string_view whole, std::vec
     length += std::ranges::max(piece.numbers, {}, &std::string::size).size();
   }
   bytes += count * length;
-  if (out.size() + count > names_max || bytes > bytes_max) return too_many(whole);
+  if (out.size() + count > whole.names_max || bytes > bytes_max) return too_many(whole);
   std::vector<std::size_t> at(pieces.size(), 0);
   for (std::size_t made = 0; made < count; ++made) {
     std::string& name = out.emplace_back();
@@ -124,7 +129,7 @@ Result<void> expand_word(std::string_view word, std::string_view whole, std::vec
 
 }  // namespace
 
-Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+Result<std::vector<std::string>> expand_hostlist(std::string_view list, std::size_t names_max) {
   std::vector<std::string> out;
   std::size_t begin = 0, bytes = 0;
   int depth = 0;
@@ -135,7 +140,7 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
     if (c != ',' || (depth != 0 && i < list.size())) continue;
     const std::string_view word = trim(list.substr(begin, i - begin));
     if (!word.empty()) {
-      MR_TRY_VOID(expand_word(word, list, out, bytes));
+      MR_TRY_VOID(expand_word(word, {list, names_max}, out, bytes));
     }
     begin = i + 1;
   }

@@ -146,6 +146,9 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   if (!reply) {
     say_trouble(command, session);
     say_error(command, failed + reply.error().story);
+    if (reply.error().code == Errc::outcome_unknown)
+      say_error(command,
+                "The job may have been accepted all the same: look with squeue --me before submitting it again.");
     return error_code();
   }
   if (reply->has_failure()) {

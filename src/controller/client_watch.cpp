@@ -14,6 +14,7 @@ void Controller::client_left(ClientId client) {
   requests_.client_left(client);
   long_changes_.client_left(client);
   query_worker_.client_left(client);
+  script_reads_.client_left(client);
   long_answers_.client_left(client);
   std::erase_if(inquiries_, [&](const auto& one) {
     if (one.second.client != client) return false;

@@ -187,9 +187,8 @@ void Commands::wait(const wire::WaitJob& ask) {
   if (!may_change(*job, actor_)) return refuse_with({RefusalCode::access_denied, {}});
   const ArrayState* array = state.find_array(job->array);
   const JobKey key = array && array->id == job->id ? job->array : job->key;
-  c_.waiters_[key].push_back({asker_.client, request_.number(), ask.until_started(), ask.as_client()});
   if (ask.as_client()) c_.absent_clients_.came(key);
-  c_.tell_waiters(key);
+  c_.wait_for(key, {asker_.client, request_.number(), ask.until_started(), ask.as_client()});
 }
 
 // ---- steps ----

@@ -201,10 +201,16 @@ void Controller::changed(const Changes& changes) {
 
 // ---- time ----
 
+constexpr Duration tick_every = seconds(1);
+
 void Controller::tick() {
   see_clock();
   const Time now = loop_.now(), steady = loop_.steady();
+  // While the loop was busy it heard nobody: that is no silence of the nodes.
+  const Duration away = ticked_at_.is_set() ? steady - ticked_at_ - tick_every : Duration{};
+  ticked_at_ = steady;
   for (auto& [index, link] : links_) {
+    if (away > tick_every) link.heard_at = std::min(steady, link.heard_at + away);
     std::erase_if(link.ordered,
                   [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < steady; });
     const auto* node = commit_.decided().nodes.find(index);
@@ -236,7 +242,7 @@ void Controller::tick() {
   // Reservations begin without anything happening.
   for (const auto& [id, reservation] : commit_.durable().reservations)
     if (reservation->starts(now) <= now && reservation->starts(now) > now - seconds(2)) planning_.wanted();
-  loop_.after(seconds(1), [this] { tick(); });
+  loop_.after(tick_every, [this] { tick(); });
 }
 
 void Controller::arm_deadline() {
@@ -298,36 +304,41 @@ void Controller::expire() {
   }
 }
 
-// Takes its turn with the questions of users.
-constexpr UserId of_nobody{UINT32_MAX};
+namespace {
+
+constexpr UserId of_nobody{UINT32_MAX};  // takes its turn with the questions of users
+
+struct MadeSnapshot {
+  State state;
+  std::string bytes;
+  std::vector<PayloadId> live;
+};
+
+// Walks every job: on the worker.
+void make(MadeSnapshot& out) {
+  std::set<PayloadId> live;
+  for (const auto& [key, job] : out.state.jobs) {
+    live.insert(PayloadId{job->spec->script});
+    live.insert(PayloadId{job->spec->environment});
+  }
+  const std::uint32_t stored = out.state.policy->store_flags;
+  for (const auto& [number, kept] : out.state.kept) {
+    if ((stored & store_script) != 0) live.insert(PayloadId{kept->job->spec->script});
+    if ((stored & store_environment) != 0) live.insert(PayloadId{kept->job->spec->environment});
+  }
+  live.erase(PayloadId{});
+  out.live.assign(live.begin(), live.end());
+  out.bytes = encode_state(out.state);
+}
+
+}  // namespace
 
 void Controller::maybe_snapshot() {
   if (snapshot_running_ || log_.bytes_since_snapshot() < settings_.snapshot_bytes) return;
   snapshot_running_ = true;
-  // Encoding walks every job: on the worker, from a snapshot.
-  struct Made {
-    State state;
-    std::string bytes;
-    std::vector<PayloadId> live;
-  };
   query_worker_.ask(of_nobody, 0, [this] {
-    auto made = std::make_shared<Made>(Made{commit_.durable(), {}, {}});
-    return FairWorker::Piece{[made] {
-                               std::set<PayloadId> live;
-                               for (const auto& [key, job] : made->state.jobs) {
-                                 live.insert(PayloadId{job->spec->script});
-                                 live.insert(PayloadId{job->spec->environment});
-                               }
-                               const std::uint32_t stored = made->state.policy->store_flags;
-                               for (const auto& [number, kept] : made->state.kept) {
-                                 if ((stored & store_script) != 0) live.insert(PayloadId{kept->job->spec->script});
-                                 if ((stored & store_environment) != 0)
-                                   live.insert(PayloadId{kept->job->spec->environment});
-                               }
-                               live.erase(PayloadId{});
-                               made->live.assign(live.begin(), live.end());
-                               made->bytes = encode_state(made->state);
-                             },
+    auto made = std::make_shared<MadeSnapshot>(MadeSnapshot{commit_.durable(), {}, {}});
+    return FairWorker::Piece{[made] { make(*made); },
                              [this, made] { write_snapshot(made->state, std::move(made->bytes), made->live); }};
   });
 }
@@ -419,30 +430,48 @@ wire::JobProgress Controller::progress_of(JobKey key) const {
   return progress;
 }
 
+Controller::Standing Controller::standing_of(JobKey key) const {
+  Standing out{progress_of(key), false, 0};
+  const Job* job = commit_.durable().find_job(key);
+  out.started = out.progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
+  if (job && job->placement)
+    out.lost = static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost));
+  return out;
+}
+
+std::optional<wire::Reply> Controller::news_for(Waiter& waiter, const Standing& standing) {
+  const bool lost_more = standing.lost > waiter.told_lost && !waiter.until_started;
+  const bool ended = standing.progress.ended();
+  if (!ended && (!standing.started || (waiter.told_start && !lost_more))) return std::nullopt;
+  waiter.told_start = true;
+  waiter.told_lost = standing.lost;
+  wire::Reply reply;
+  reply.set_number(waiter.number);
+  *reply.mutable_job_progress() = standing.progress;
+  reply.set_more(!ended && !waiter.until_started);
+  return reply;
+}
+
+void Controller::wait_for(JobKey key, Waiter waiter) {
+  const auto news = news_for(waiter, standing_of(key));
+  if (!news || news->more()) waiters_[key].push_back(waiter);
+  if (news) clients_.reply(waiter.client, *news);
+}
+
 void Controller::tell_waiters(JobKey key) {
   const auto it = waiters_.find(key);
   if (it == waiters_.end()) return;
-  const wire::JobProgress progress = progress_of(key);
-  const Job* job = commit_.durable().find_job(key);
-  const bool started =
-      progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
-  const auto lost = job && job->placement
-                        ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost))
-                        : 0;
+  const Standing standing = standing_of(key);
+  std::vector<std::pair<ClientId, wire::Reply>> told;
   std::erase_if(it->second, [&](Waiter& waiter) {
-    const bool lost_more = lost > waiter.told_lost && !waiter.until_started;
-    if (!progress.ended() && (!started || (waiter.told_start && !lost_more))) return false;
-    waiter.told_start = true;
-    waiter.told_lost = lost;
-    const bool last = progress.ended() || waiter.until_started;
-    wire::Reply reply;
-    reply.set_number(waiter.number);
-    *reply.mutable_job_progress() = progress;
-    reply.set_more(!last);
-    clients_.reply(waiter.client, reply);
+    auto news = news_for(waiter, standing);
+    if (!news) return false;
+    const bool last = !news->more();
+    told.emplace_back(waiter.client, *std::move(news));
     return last;
   });
   if (it->second.empty()) waiters_.erase(it);
+  for (const auto& [client, reply] : told) clients_.reply(client, reply);  // which may end it, and what it waits for
 }
 
 }  // namespace millrace

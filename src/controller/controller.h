@@ -17,6 +17,7 @@
 #include "controller/config_facts.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
+#include "controller/fair_queue.h"
 #include "controller/fair_turns.h"
 #include "controller/fair_worker.h"
 #include "controller/job_completion.h"
@@ -175,6 +176,12 @@ class Controller final : public ResourceObserver {
     bool told_start = false;
     std::size_t told_lost = 0;  // nodes that failed while the job went on
   };
+  // What those who wait for a job are told.
+  struct Standing {
+    wire::JobProgress progress;
+    bool started = false;
+    std::size_t lost = 0;
+  };
 
   ReadView read_view() const;
   void complain(const std::string& text);  // an error that nobody can be answered with
@@ -250,6 +257,9 @@ class Controller final : public ResourceObserver {
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
   void tell_waiters(JobKey key);
+  void wait_for(JobKey key, Waiter waiter);
+  Standing standing_of(JobKey key) const;
+  static std::optional<wire::Reply> news_for(Waiter& waiter, const Standing& standing);
   wire::JobProgress progress_of(JobKey key) const;
   void tick();
   void see_clock();
@@ -287,6 +297,7 @@ class Controller final : public ResourceObserver {
   Diagnostics diagnostics_;
   Commit commit_;
   FairTurns requests_{loop_}, long_changes_{loop_};
+  FairQueue script_reads_{1};
   Planning planning_;
   PayloadCache payloads_;
   WaitLog wait_log_;
@@ -331,6 +342,7 @@ class Controller final : public ResourceObserver {
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
   std::uint64_t laws_broken_ = 0;
+  Time ticked_at_;        // steady; not set: not yet
   Time period_planned_;   // the period of priorities a pass was last asked for
   Time replanned_at_;     // for the sake of time alone; steady
   Duration clock_ahead_;  // of the steady one; when that changes, somebody has set the clock

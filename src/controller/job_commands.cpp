@@ -21,9 +21,11 @@ namespace {
 // Of one turn of the loop. To look at a record is little beside deciding about it.
 constexpr std::uint64_t steps_per_turn = 1000, looks_per_step = 20;
 
-// About one record: the first looks at all jobs, the second at all those that a long chain waits for.
+// About one record: they look at all jobs, at all those that a long chain waits for, at all nodes.
 bool is_long_decision(const wire::Request& request) {
-  return request.has_top_jobs() || (request.has_update_job() && request.update_job().has_dependency());
+  if (request.has_top_jobs()) return true;
+  const wire::UpdateJob& change = request.update_job();
+  return change.has_dependency() || change.has_required_nodes() || change.has_excluded_nodes();
 }
 
 JobName name_of(const wire::JobName& name) { return {JobId{name.job_id()}, name.tasks()}; }

@@ -23,9 +23,13 @@ void PayloadCache::remember(const PayloadId& id, std::string bytes) {
 void PayloadCache::find(const PayloadId& id, Found found) {
   if (id == PayloadId{}) return found(std::string{});
   if (const auto it = kept_.find(id); it != kept_.end()) return found(it->second);
-  log_.read_payload(id, [this, id, found = std::move(found)](Result<std::string> bytes) mutable {
+  std::vector<Found>& wanted = wanted_[id];
+  wanted.push_back(std::move(found));
+  if (wanted.size() > 1) return;
+  log_.read_payload(id, [this, id](Result<std::string> bytes) {
     if (bytes) remember(id, *bytes);
-    found(std::move(bytes));
+    auto all = wanted_.extract(id);
+    for (Found& each : all.mapped()) each(bytes);
   });
 }
 

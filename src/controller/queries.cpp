@@ -391,20 +391,30 @@ void Queries::script(const wire::GetScript& ask) {
   const Digest script = job->spec->script, environment = ask.with_environment() ? job->spec->environment : Digest{};
   const auto wanted = [](const Digest& digest) { return digest != Digest{}; };
   if (!wanted(script) && !wanted(environment)) return refuse(RefusalCode::script_missing);
-  c_.payloads_.find(PayloadId{script}, [&c = c_, client = asker_.client, environment, needs = wanted(environment),
-                                        out = reply()](Result<std::string> bytes) mutable {
-    if (bytes) out.mutable_script()->set_script(*std::move(bytes));
-    if (!bytes && !needs) {
-      out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::script_missing));
-      out.mutable_failure()->set_text(slurm_text(RefusalCode::script_missing));
-    }
-    if (!needs) return c.clients_.reply(client, out);
-    c.payloads_.find(PayloadId{environment},
-                     [&clients = c.clients_, client, out = std::move(out)](Result<std::string> more) mutable {
-                       if (more) out.mutable_script()->set_environment(*std::move(more));
-                       clients.reply(client, out);
-                     });
-  });
+  // Read one after the other, users in turn: the log has facts to write meanwhile.
+  c_.script_reads_.ask(
+      asker_.uid, asker_.client,
+      [&c = c_, client = asker_.client, script, environment, needs = wanted(environment),
+       out = reply()](Task done) mutable {
+        c.payloads_.find(PayloadId{script}, [&c, client, environment, needs, out = std::move(out),
+                                             done = std::move(done)](Result<std::string> bytes) mutable {
+          if (bytes) out.mutable_script()->set_script(*std::move(bytes));
+          if (!bytes && !needs) {
+            out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::script_missing));
+            out.mutable_failure()->set_text(slurm_text(RefusalCode::script_missing));
+          }
+          auto answer = [&c, client, done = std::move(done)](const wire::Reply& reply) mutable {
+            c.clients_.reply(client, reply);
+            c.loop_.post(std::move(done));
+          };
+          if (!needs) return answer(out);
+          c.payloads_.find(PayloadId{environment},
+                           [out = std::move(out), answer = std::move(answer)](Result<std::string> more) mutable {
+                             if (more) out.mutable_script()->set_environment(*std::move(more));
+                             answer(out);
+                           });
+        });
+      });
 }
 
 void Queries::number(const wire::NumberJob& ask) {

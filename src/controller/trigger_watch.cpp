@@ -10,15 +10,9 @@
 namespace millrace {
 namespace {
 
-bool names_node(const Trigger& trigger, const std::string& node) {
-  if (trigger.nodes.empty()) return true;
-  const auto names = expand_hostlist(trigger.nodes);
-  return names && std::ranges::find(*names, node) != names->end();
-}
-
 // A trigger about a job is also one about what happens to its nodes.
-bool concerns(const State& state, const Trigger& trigger, const std::string& node) {
-  if (trigger.job.value == 0) return names_node(trigger, node);
+bool concerns(const State& state, const Trigger& trigger, const std::set<std::string>& named, const std::string& node) {
+  if (trigger.job.value == 0) return trigger.nodes.empty() || named.contains(node);
   const Job* job = state.find_job(trigger.job);
   if (!job || !job->placement) return false;
   return std::ranges::any_of(job->placement->shares,
@@ -39,11 +33,6 @@ std::string tidy(const std::string& about) {
   return names && names->size() > 1 ? compress_hostlist_sorted(*names) : about;
 }
 
-void happened(const State& state, TriggerEvent event, const std::string& node, std::vector<FiredTrigger>& out) {
-  for (const auto& [id, trigger] : state.triggers)
-    if (trigger->event == event && concerns(state, *trigger, node)) fire(out, id, node);
-}
-
 std::string number_of(const Trigger& trigger) { return std::to_string(trigger.job_id.value); }
 
 bool is_near_its_limit(const State& state, const Trigger& trigger, Time now) {
@@ -56,6 +45,20 @@ bool is_near_its_limit(const State& state, const Trigger& trigger, Time now) {
 bool has_own_offset(TriggerEvent event) { return event == TriggerEvent::job_time || event == TriggerEvent::node_idle; }
 
 }  // namespace
+
+// A list may be long, and is asked about for each node and second: it is taken apart once.
+const std::set<std::string>& TriggerWatch::named_by(const Trigger& trigger) {
+  const auto [it, fresh] = named_.try_emplace(trigger.id);
+  if (fresh && !trigger.nodes.empty())
+    if (auto names = expand_hostlist(trigger.nodes)) it->second.insert(names->begin(), names->end());
+  return it->second;
+}
+
+void TriggerWatch::happened(const State& state, TriggerEvent event, const std::string& node,
+                            std::vector<FiredTrigger>& out) {
+  for (const auto& [id, trigger] : state.triggers)
+    if (trigger->event == event && concerns(state, *trigger, named_by(*trigger), node)) fire(out, id, node);
+}
 
 TriggerWatch::Seen TriggerWatch::look_at(const Node& node) {
   Seen seen;
@@ -132,6 +135,7 @@ std::vector<FiredTrigger> TriggerWatch::time_passed(const State& state, Time now
   std::vector<FiredTrigger> out;
   const auto is_gone = [&](TriggerId id) { return !state.triggers.contains(id); };
   std::erase_if(told_, is_gone);
+  std::erase_if(named_, [&](const auto& one) { return is_gone(one.first); });
   for (const auto& [id, trigger] : state.triggers) {
     if (trigger->event == TriggerEvent::job_time && is_near_its_limit(state, *trigger, now) && told_.insert(id).second)
       fire(out, id, number_of(*trigger));
@@ -141,7 +145,7 @@ std::vector<FiredTrigger> TriggerWatch::time_passed(const State& state, Time now
           seen.idle_told.contains(id))
         continue;
       const auto* node = state.nodes.find(index);
-      if (!node || !concerns(state, *trigger, (*node)->def->name)) continue;
+      if (!node || !concerns(state, *trigger, named_by(*trigger), (*node)->def->name)) continue;
       std::erase_if(seen.idle_told, is_gone);
       seen.idle_told.insert(id);
       fire(out, id, (*node)->def->name);

@@ -36,8 +36,12 @@ class TriggerWatch {
   static Seen look_at(const Node& node);
   void look_at_job(const State& state, const Trigger& trigger, std::vector<FiredTrigger>& out);
 
+  const std::set<std::string>& named_by(const Trigger& trigger);
+  void happened(const State& state, TriggerEvent event, const std::string& node, std::vector<FiredTrigger>& out);
+
   std::map<NodeIndex, Seen> nodes_;
-  std::set<TriggerId> told_;  // of the end of their job, or of its time, as it is now
+  std::map<TriggerId, std::set<std::string>> named_;  // nodes; a trigger keeps its list
+  std::set<TriggerId> told_;                          // of the end of their job, or of its time, as it is now
 };
 
 // Of the controller itself: a new configuration, a start.

@@ -209,7 +209,7 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
     if (count < 1)
       return refuse(RefusalCode::invalid_node_count, "a reservation of " + std::to_string(out.nodes.size()) +
                                                          " nodes can not lose " +
-                                                         std::to_string(-ask.node_count_change));
+                                                         std::to_string(-std::int64_t{ask.node_count_change}));
     if (auto resized = resize(state, out, static_cast<std::size_t>(count), now); !resized) return resized;
   }
   std::ranges::sort(out.nodes);

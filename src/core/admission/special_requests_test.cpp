@@ -192,5 +192,15 @@ TEST_F(SpecialRequests, Program_without_an_allocation_takes_nothing_from_others)
   EXPECT_FALSE(decide_place_unasked(state_, nowhere, begin)) << "nobody said where";
 }
 
+TEST_F(SpecialRequests, A_list_of_nodes_may_repeat_some_and_is_no_longer_than_the_cluster) {
+  EXPECT_EQ(resolve_nodes(state_, "n1,n0,n1"), (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(resolve_nodes(state_, "n0,gone").error().notes, std::vector<std::string>{"no such node: gone"});
+  std::string list = "n[0-1]";
+  for (int i = 0; i < 60; ++i) list += ",n[0-1]";
+  const auto refused = resolve_nodes(state_, list);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().notes.at(0).find("more than 68 names"), std::string::npos) << refused.error().notes[0];
+}
+
 }  // namespace
 }  // namespace millrace

@@ -220,12 +220,26 @@ std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice
 std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& state, const std::string& hostlist) {
   std::vector<std::uint32_t> out;
   if (hostlist.empty()) return out;
-  const auto names = expand_hostlist(hostlist);
+  // Some may be named twice; a list of far more names than there are nodes is not looked through.
+  const std::size_t names_max = 2 * state.nodes.size() + 64;
+  const auto names = expand_hostlist(hostlist, names_max);
   if (!names) return refuse(RefusalCode::invalid_node_name, names.error().story);
+  if (names->size() == 1) {
+    const auto index = state.find_node(names->front());
+    if (!index) return refuse(RefusalCode::invalid_node_name, "no such node: " + names->front());
+    return std::vector{index->value};
+  }
+  std::map<std::string_view, std::uint32_t> left;  // not named so far
+  for (const auto& [index, node] : state.nodes)
+    if (node->configured) left.emplace(node->def->name, index.value);
   for (const std::string& name : *names) {
-    const auto index = state.find_node(name);
-    if (!index) return refuse(RefusalCode::invalid_node_name, "no such node: " + name);
-    if (std::ranges::find(out, index->value) == out.end()) out.push_back(index->value);
+    const auto it = left.find(name);
+    if (it != left.end()) {
+      out.push_back(it->second);
+      left.erase(it);
+    } else if (!state.find_node(name)) {
+      return refuse(RefusalCode::invalid_node_name, "no such node: " + name);
+    }
   }
   return out;
 }
