@@ -111,7 +111,12 @@ struct Cache {
   T& value;
 };
 
-// How people see it: nothing of it but its size, as positions of bits, as an octal number.
+// How people see it: also where it is zero, nothing of it but its size, as positions of bits, as an octal number.
+template <class T>
+struct Said {
+  using is_wrapper = void;
+  T& value;
+};
 template <class T>
 struct Unshown {
   using is_wrapper = void;
@@ -173,6 +178,10 @@ BySlot<Devices, Counts> by_slot(Devices& devices, Counts& counts) {
 }
 template <class T>
 Cache<T> cache(T& value) {
+  return {value};
+}
+template <class T>
+Said<T> said(T& value) {
   return {value};
 }
 template <class T>

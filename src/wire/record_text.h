@@ -185,6 +185,10 @@ struct Words {
     if (!field.value.empty()) word(name, format_bits(field.value));
   }
   template <class T>
+  void show(std::string_view name, const field::Said<T>& field) {
+    word(name, text_of(field.value));
+  }
+  template <class T>
   void show(std::string_view name, const field::Octal<T>& field) {
     char digits[16];
     std::snprintf(digits, sizeof digits, "0%o", field.value);

@@ -165,6 +165,10 @@ struct Writer {
     }
   }
   template <class T>
+  void put(std::uint32_t tag, const field::Said<T>& field) {
+    put(tag, field.value);
+  }
+  template <class T>
   void put(std::uint32_t tag, const field::Unshown<T>& field) {
     put(tag, field.value);
   }

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs the system tests, several files at once, and shows how far they are.
 
     tests/system/run.py --build build/asan                    what every change must pass

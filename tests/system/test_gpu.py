@@ -101,7 +101,7 @@ def test_use(checks, cluster):
     log = cluster.run("millrace", "log", "dump", str(cluster.state)).out
     key = cluster.step_facts()[1][job]
     ends = [line for line in log.splitlines() if f" AttemptEnded key={key} " in line and "gpu_busy_max=25" in line]
-    checks.that("and stands in its records", len(ends) == 1 and "gpu_memory_max=10485760" in ends[0], log[-3000:])
+    checks.that("and stands in its records", len(ends) == 1 and "gpu_memory_max_bytes=10485760" in ends[0], log[-3000:])
 
 
 def test_tasks(checks, cluster):

@@ -133,7 +133,7 @@ def test_trouble(checks, cluster):
     cluster.run("scancel", str(job))
     cluster.wait_for_job(job)
     dump = [line for line in cluster.run("millrace", "log", "dump", cluster.state).out.splitlines() if " StepsReported " in line][-1]
-    checks.that("steps of a cancelled job end as cancelled, with what they used", facts(cluster, job)[1] == {0: ["cancelled"]} and "max_rss=" in dump, (facts(cluster, job), dump))
+    checks.that("steps of a cancelled job end as cancelled, with what they used", facts(cluster, job)[1] == {0: ["cancelled"]} and "max_rss_bytes=" in dump, (facts(cluster, job), dump))
     job, out = script(cluster, "srun -n1 sleep 1000 & srun -n1 --overlap sh -c 'until [ -e leave ]; do sleep 0.1; done'; exit 0", "-n1", name="left")
     wait_until_known(cluster, f"{job}.1")
     (cluster.directory / "leave").touch()
@@ -294,5 +294,5 @@ def test_usage(checks, cluster):
     cluster.wait_for_job(job)
     checks.says("of an ended job nothing runs", cluster.run("sstat", "-j", str(job)), 1, f"No steps running for JobId={job}")
     dump = cluster.run("millrace", "log", "dump", cluster.state).out
-    peaks = [int(number) for number in re.findall(r"max_rss=(\d+)", dump)]
+    peaks = [int(number) for number in re.findall(r"max_rss_bytes=(\d+)", dump)]
     checks.that("the peak is in the fact of the end", any(60 << 20 < peak < 200 << 20 for peak in peaks), peaks[-5:])

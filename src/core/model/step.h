@@ -97,7 +97,7 @@ struct StepStart {
   std::string ports{};                   // reserved for it
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(1, "id", self.id);
+    visit(1, "id", field::said(self.id));
     visit(2, "name", self.name);
     visit(3, "nodes", self.nodes);
     visit(4, "tasks", self.tasks);
@@ -123,7 +123,7 @@ struct StepEnd {
   bool operator==(const StepEnd&) const = default;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(1, "id", self.id);
+    visit(1, "id", field::said(self.id));
     visit(2, "outcome", self.outcome);
     visit(3, "exit_code", self.exit_code);
     visit(4, "exit_signal", self.exit_signal);
@@ -140,7 +140,7 @@ struct StepChange {
   bool operator==(const StepChange&) const = default;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(1, "id", self.id);
+    visit(1, "id", field::said(self.id));
     visit(2, "time_limit_minutes", self.time_limit_minutes);
   }
 };

@@ -334,9 +334,9 @@ class Cluster:
         found = {}
         for key, attempt, rest in re.findall(r" StepsReported key=(\d+) attempt=(\d+) (.*)", dump):
             started, _, ended = rest.partition("ended=[")
-            for step in re.findall(r"\((\d+) name=", started):
+            for step in re.findall(r"\(id=(\d+) name=", started):
                 found.setdefault((int(key), int(attempt), int(step)), [0, []])[0] += 1
-            for step, outcome in re.findall(r"\((\d+) outcome=(\w+)", ended):
+            for step, outcome in re.findall(r"\(id=(\d+) outcome=(\w+)", ended):
                 found.setdefault((int(key), int(attempt), int(step)), [0, []])[1].append(outcome)
         return found, keys
 
