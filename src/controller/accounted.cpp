@@ -52,11 +52,11 @@ void show_own(const State& state, const Job& job, std::uint32_t id, wire::Accoun
     out.mutable_step()->set_memory_mib(static_cast<std::uint64_t>(share.memory.value));
   }
   if (job.used) *out.mutable_usage() = to_wire(*job.used);
-  if (job.state != JobState::ended) return;
+  if (!job.over_at().is_set()) return;
   const bool killed = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout ||
                       job.outcome == Outcome::preempted || job.outcome == Outcome::none;
   out.mutable_step()->set_state(killed ? wire::CANCELLED : state_of(job.outcome, job.exit_signal));
-  out.set_end_at_us(job.ended_at.value);
+  out.set_end_at_us(job.over_at().value);
   out.set_exit_code(killed ? 0 : job.exit_code);
   out.set_exit_signal(killed && job.exit_signal == 0 ? 15 : job.exit_signal);
 }
@@ -86,7 +86,7 @@ void show_steps(const State& state, const Job& job, const KeptJob* kept, wire::A
 }
 
 bool is_in_time(const wire::QueryJobs& ask, const Job& job) {
-  if (job.state == JobState::ended && job.ended_at.value < ask.from_us()) return false;
+  if (job.state == JobState::ended && job.over_at().value < ask.from_us()) return false;
   return ask.until_us() == 0 || job.submitted_at.value <= ask.until_us();
 }
 
@@ -146,7 +146,7 @@ void show_accounted(const ReadView& snapshot, const Priorities& priorities, cons
   out.set_started(job.started_at.is_set());
   if (job.outcome == Outcome::cancelled) out.set_cancelled_by(job.cancelled_by.value);
   if (job.suspension && job.started_at.is_set()) {
-    const Time until = job.ended_at.is_set() ? job.ended_at : snapshot.now;
+    const Time until = job.over_at().is_set() ? job.over_at() : snapshot.now;
     out.set_suspended_us(((until - job.started_at) - job.ran_until(until)).value);
   }
   show_steps(state, job, kept, out);

@@ -283,5 +283,39 @@ TEST_F(ControllerTest, A_name_means_the_jobs_of_that_name_and_no_others) {
   EXPECT_EQ(count([](const Job& job) { return job.state == JobState::ended; }), 4u);
 }
 
+// ---- what is shown of a job that is being tidied up after ----
+
+TEST_F(ControllerTest, A_job_has_ended_when_it_stops_and_not_when_its_node_is_tidy) {
+  for (int i = 0; i < 2; ++i) add_job(a_job(3));
+  const Time begun = start_of_test - seconds(100), stopped = start_of_test - seconds(40);
+  for (const std::uint64_t key : {1, 2}) {
+    apply(state, JobPlaced{JobKey{key}, Attempt{0}, {{NodeIndex{0}, Cpus{1}, {}, 1, false}}, false, begun});
+    apply(state, AttemptExited{JobKey{key}, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0, stopped});
+  }
+  apply(state, AttemptEnded{JobKey{2}, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0, start_of_test});
+  start();
+  wire::Request jobs, accounted;
+  jobs.mutable_query_jobs()->set_finished_too(true);
+  accounted.mutable_query_jobs()->set_finished_too(true);
+  accounted.mutable_query_jobs()->set_accounting(true);
+  for (const wire::Request& question : {jobs, accounted}) {
+    const wire::Reply reply = ask(UserId{0}, question);
+    ASSERT_EQ(reply.jobs().jobs_size(), 2);
+    for (const wire::JobView& job : reply.jobs().jobs()) {
+      EXPECT_EQ(job.completing(), job.job_id() == 1);
+      EXPECT_EQ(job.start_at_us(), begun.value);
+      EXPECT_EQ(job.end_at_us(), stopped.value);
+      for (const wire::AccountedStep& step : job.accounted().steps()) EXPECT_EQ(step.end_at_us(), stopped.value);
+    }
+  }
+  EXPECT_EQ(controller->durable().job(JobKey{2}).ended_at, start_of_test) << "MinJobAge begins when all is free";
+  wire::Request requeue;
+  requeue.mutable_requeue()->add_jobs()->set_job_id(2);
+  ask(UserId{0}, requeue);
+  const Job& again = controller->durable().job(JobKey{2});
+  EXPECT_EQ(again.state, JobState::pending);
+  EXPECT_FALSE(again.over_at().is_set());
+}
+
 }  // namespace
 }  // namespace millrace

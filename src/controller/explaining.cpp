@@ -16,7 +16,7 @@ void tell_history(const ReadView& view, const Job& job, wire::Explanation& out) 
   out.set_submitted_us(job.submitted_at.value);
   out.set_eligible_us(job.eligible_at.value);
   out.set_started_us(job.started_at.value);
-  out.set_ended_us(job.ended_at.value);
+  out.set_ended_us(job.over_at().value);
 }
 
 void tell(const State& state, const Explanation& found, wire::Explanation& out) {

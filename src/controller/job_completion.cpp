@@ -80,7 +80,7 @@ JobCompletion completion_of(const State& state, const Job& job, const std::strin
   key("Partition", partition);
   key("TimeLimit", limit);
   key("StartTime", time_text(job.started_at));
-  key("EndTime", time_text(job.ended_at));
+  key("EndTime", time_text(job.over_at()));
   key("NodeList", nodes.empty() ? "(null)" : nodes);
   key("NodeCnt", number(node_count));
   key("ProcCnt", number(cpus));
@@ -122,7 +122,7 @@ JobCompletion completion_of(const State& state, const Job& job, const std::strin
            {"PARTITION", partition},
            {"LIMIT", limit},
            {"START", epoch(job.started_at)},
-           {"END", epoch(job.ended_at)},
+           {"END", epoch(job.over_at())},
            {"SUBMIT", epoch(job.submitted_at)},
            {"PROCS", number(cpus)},
            {"NODECNT", number(node_count)},

@@ -6,6 +6,7 @@
 
 #include "base/hostlist.h"
 #include "controller/job_extras.h"
+#include "controller/job_times.h"
 #include "controller/reason_words.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
@@ -343,28 +344,17 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   } else {
     out.set_node_count(planned_node_count(snapshot, job));
   }
-  Time start = job.started_at, end = job.ended_at;
-  if (job.state == JobState::pending) {
-    if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end()) {
-      start = it->second.planned_start;
-      if (!it->second.planned_shares.empty()) out.set_planned_nodes(hostlist_of(state, it->second.planned_shares));
-    } else if (job.begin_at > snapshot.now) {
-      start = job.begin_at;
-    }
-    end = start.is_set() && job.time_limit_minutes != unlimited ? start + minutes(job.time_limit_minutes) : Time{};
-  } else if (job.state == JobState::suspended && job.time_limit_minutes != unlimited) {
-    end = snapshot.now + minutes(job.time_limit_minutes) - job.suspension->ran_before;  // if it went on now
-  } else if (job.state != JobState::ended && job.time_limit_minutes != unlimited) {
-    end = limit_end(job);
-  }
+  if (job.state == JobState::pending)
+    if (const auto it = snapshot.plan->findings.find(job.key);
+        it != snapshot.plan->findings.end() && !it->second.planned_shares.empty())
+      out.set_planned_nodes(hostlist_of(state, it->second.planned_shares));
   if (job.suspension && job.state != JobState::pending) {
     out.set_suspend_at_us(job.suspension->changed_at.value);
     out.set_ran_before_us(job.suspension->ran_before.value);
   }
-  // One cancelled while it waited neither started nor ran.
-  if (job.state == JobState::ended && !start.is_set()) start = job.ended_at;
-  out.set_start_at_us(start.value);
-  out.set_end_at_us(end.value);
+  const JobTimes times = times_of(snapshot, job);
+  out.set_start_at_us(times.start.value);
+  out.set_end_at_us(times.end.value);
   out.set_time_limit_minutes(job.time_limit_minutes);
   out.set_priority(job.state == JobState::pending ? priorities.of(state.job(leader_of(job))) : job.priority);
   if (brief) return;

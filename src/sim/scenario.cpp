@@ -283,7 +283,7 @@ void Scenario::happen(const std::vector<Event>& events) {
     }
     for (const JobKey key : alive)
       if (const Job* job = state_.find_job(key); job && job->state == JobState::ended)
-        note("end " + name_of(*job) + " " + std::string{outcome_word(job->outcome)});
+        for (const std::string& words : end_in_words(name_of(*job), *job)) note(words);
   }
 }
 

@@ -1,6 +1,8 @@
 // src/sim/scenario_programs.cpp - see scenario_programs.h.
 #include "sim/scenario_programs.h"
 
+#include "wire/event_text.h"
+
 namespace millrace {
 
 std::vector<std::int64_t> ProgramTimes::all(const State& state) const {
@@ -48,6 +50,11 @@ bool read_program_key(const std::string& key, std::int64_t number, PlannedProgra
   else
     return false;
   return true;
+}
+
+std::vector<std::string> end_in_words(const std::string& name, const Job& job) {
+  const std::int64_t ran = job.started_at.is_set() ? job.ran_until(job.ended_at).value / 1'000'000 : 0;
+  return {"end " + name + " " + std::string{outcome_word(job.outcome)}, "ran " + name + " " + std::to_string(ran)};
 }
 
 }  // namespace millrace

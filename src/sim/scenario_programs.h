@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -26,5 +27,7 @@ struct ProgramTimes {
 // programs [nodes] [prolog] [epilog] [nohold] [force_requeue]
 Result<void> read_programs_line(const std::vector<std::string>& words, Policy& policy);
 bool read_program_key(const std::string& key, std::int64_t number, PlannedPrograms& to);
+// How it ended, and for how many seconds it ran: what its nodes had to do afterwards does not count.
+std::vector<std::string> end_in_words(const std::string& name, const Job& job);
 
 }  // namespace millrace

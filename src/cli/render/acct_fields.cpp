@@ -21,7 +21,7 @@ const wire::StepUsage* usage_of(const Row& row) {
 }
 
 // Also a run after which its job was requeued.
-bool is_over(const wire::JobView& job) { return is_ended(job) || job.accounted().requeued(); }
+bool is_over(const wire::JobView& job) { return is_ended(job) || job.completing() || job.accounted().requeued(); }
 
 std::int64_t within(const Row& row, std::int64_t time) {
   if (time == 0 || row.context->until_us == 0) return time;

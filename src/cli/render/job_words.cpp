@@ -134,9 +134,9 @@ std::int64_t run_seconds(const wire::JobView& job, std::int64_t now_us) {
   if (is_pending(job) || job.start_at_us() == 0) return 0;
   // What it ran before it was suspended, and since it runs again.
   if (job.state() == wire::SUSPENDED) return job.ran_before_us() / 1'000'000;
-  if (job.suspend_at_us() != 0)
-    return ((is_ended(job) ? job.end_at_us() : now_us) - job.suspend_at_us() + job.ran_before_us()) / 1'000'000;
-  const std::int64_t until = is_ended(job) ? job.end_at_us() : now_us;
+  // One that is about to go back to the queue has stopped, and has come to nothing yet.
+  const std::int64_t until = is_ended(job) || job.completing() ? job.end_at_us() : now_us;
+  if (job.suspend_at_us() != 0) return (until - job.suspend_at_us() + job.ran_before_us()) / 1'000'000;
   return until / 1'000'000 - job.start_at_us() / 1'000'000;
 }
 

@@ -66,21 +66,6 @@ void clear_waits(State& state, const Job& job) {
     if (dependency.due_at.is_set()) clear_deadline(state, dependency.due_at, job.key, DeadlineKind::dependency_delay);
 }
 
-}  // namespace
-
-void to_completing(State& state, Job& job, Time at) {
-  clear_deadline(state, kill_time(job), job.key, DeadlineKind::time_limit);
-  if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
-  count_job(state, job, Count::take_away, at);
-  if (job.state == JobState::suspended) end_suspended(state, job, at);
-  job.state = JobState::completing;
-  if (job.program == JobProgram::prolog) job.program = JobProgram::none;
-  job.boots = false;
-  count_job(state, job, Count::add, at);
-}
-
-namespace {
-
 // With the last of its components a heterogeneous job may be forgotten.
 void note_forget(State& state, const Job& job) {
   const JobKey leader = leader_of(job);
@@ -143,7 +128,7 @@ void to_pending(State& state, JobKey key, bool was_ended, Time begin_at, bool ho
   job.attempt.value += 1;
   job.exit_code = job.exit_signal = 0;
   job.placement = {};
-  job.started_at = job.ended_at = job.eligible_at = Time{};
+  job.started_at = job.stopped_at = job.ended_at = job.eligible_at = Time{};
   job.begin_at = begin_at;
   if (hold) {
     job.hold = job.hold == Hold::none ? Hold::user : job.hold;

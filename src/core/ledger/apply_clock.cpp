@@ -33,6 +33,7 @@ void shift_active(State& state, JobKey key, const ClockStepped& e) {
   count_job(state, state.job(key), Count::take_away, e.at);
   Job& job = state.edit_job(key);
   move_read(job.started_at, e);
+  move_read(job.stopped_at, e);
   move_time(job.preempt_due, e.by);
   if (job.suspension) move_read(job.suspension.edit().changed_at, e);
   count_job(state, state.job(key), Count::add, e.at);

@@ -7,6 +7,7 @@
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/apply_steps.h"
+#include "core/ledger/apply_suspend.h"
 #include "core/ledger/failed_launches.h"
 
 namespace millrace {
@@ -210,6 +211,18 @@ bool stops_the_others(const NodeSaid& said) {
 }
 
 }  // namespace
+
+void to_completing(State& state, Job& job, Time at) {
+  clear_deadline(state, kill_time(job), job.key, DeadlineKind::time_limit);
+  if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
+  count_job(state, job, Count::take_away, at);
+  if (job.state != JobState::completing && state.policy->keep_stops) job.stopped_at = at;
+  if (job.state == JobState::suspended) end_suspended(state, job, at);
+  job.state = JobState::completing;
+  if (job.program == JobProgram::prolog) job.program = JobProgram::none;
+  job.boots = false;
+  count_job(state, job, Count::add, at);
+}
 
 void begin_anew(State& state, JobKey key, Time at) {
   for (const JobKey each : whole_of(state.job(key))) {

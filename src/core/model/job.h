@@ -232,7 +232,9 @@ struct Job {
   SharedValue<StepUsage> used;  // by its own processes in its latest attempt, as far as nodes have told; null: nothing
   JobKey array;                 // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;  // a task split off; the rest stays one record
-  Time submitted_at, begin_at, eligible_at, started_at, ended_at;
+  Time submitted_at, begin_at, eligible_at, started_at;
+  Time stopped_at;  // when it was completing: what it had may take a while to be tidied up. Not set in logs of old
+  Time ended_at;    // when nothing of it held anything any more
   std::uint32_t priority = 0;
   std::uint32_t time_limit_minutes = unlimited;
   std::uint32_t expected_seconds = 0;  // what it is thought to run; 0: nothing better than its limit is known
@@ -269,8 +271,10 @@ struct Job {
   bool wants_cpus_back() const { return state == JobState::suspended && suspension->wants_cpus; }
   // When it would have started, had it never been suspended. Not of a suspended one: that moves on with time.
   Time ran_from() const { return suspension ? suspension->changed_at - suspension->ran_before : started_at; }
+  // When it was over for its user, whatever its nodes had to do afterwards.
+  Time over_at() const { return stopped_at.is_set() ? stopped_at : ended_at; }
   Duration ran_until(Time now) const {
-    return state == JobState::suspended ? suspension->ran_before : (ended_at.is_set() ? ended_at : now) - ran_from();
+    return state == JobState::suspended ? suspension->ran_before : (over_at().is_set() ? over_at() : now) - ran_from();
   }
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -290,6 +294,7 @@ struct Job {
     visit(11, "begin_at", self.begin_at);
     visit(12, "eligible_at", self.eligible_at);
     visit(13, "started_at", self.started_at);
+    visit(1320, "stopped_at", self.stopped_at);
     visit(14, "ended_at", self.ended_at);
     visit(15, "priority", self.priority);
     visit(16, "time_limit_minutes", self.time_limit_minutes);

@@ -225,6 +225,7 @@ struct Policy {
   std::uint32_t private_data = 0;          // of PrivateData: what users do not see of others
   bool track_wckeys = false;               // jobs have a workload key, by default that of their user
   std::uint32_t store_flags = 0;           // of StoreFlag: what stays of a forgotten job
+  bool keep_stops = true;                  // jobs know when they stopped; what logs of old lead to stays what it was
   bool operator==(const Policy&) const = default;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -285,6 +286,7 @@ struct Policy {
     visit(912, "private_data", self.private_data);
     visit(990, "track_wckeys", self.track_wckeys);
     visit(991, "store_flags", self.store_flags);
+    visit(1320, "keep_stops", self.keep_stops);
   }
 };
 
