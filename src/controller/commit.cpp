@@ -20,9 +20,9 @@ Commit::Commit(Loop& loop, EventLog& log, State recovered, Hooks hooks)
       hooks_(std::move(hooks)),
       decided_(std::move(recovered)),
       durable_(decided_),
-      flushed_(decided_) {}
+      base_(decided_) {}
 
-void Commit::note(const Event& event, TouchedRecords& touched) {
+void Commit::note(const Event& event, TouchedRecords& touched, Changes& changes) const {
   const auto touch = [&](JobKey named) {
     touched.jobs.insert(named);
     const Job* found = decided_.find_job(named);
@@ -67,18 +67,18 @@ void Commit::note(const Event& event, TouchedRecords& touched) {
         // What only takes resources or records can let nobody start.
         if constexpr (std::is_same_v<E, JobSubmitted> || std::is_same_v<E, HetJobSubmitted> ||
                       std::is_same_v<E, CrontabSet>)
-          changes_.jobs_added = true;
+          changes.jobs_added = true;
         else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> &&
                            !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
-          changes_.room_made = true;
+          changes.room_made = true;
         if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> ||
                       std::is_same_v<E, NodeStateChanged> || std::is_same_v<E, DevicesJudged> ||
                       std::is_same_v<E, NodeModified> || std::is_same_v<E, NodesPowered> ||
                       std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted> ||
                       std::is_same_v<E, PartitionChanged> || std::is_same_v<E, NodeClockJudged> ||
                       std::is_same_v<E, ClockStepped>)
-          changes_.ground_shifted = true;
+          changes.ground_shifted = true;
       },
       event);
 }
@@ -91,39 +91,53 @@ bool Commit::has_room(const std::vector<Event>& events, std::uint64_t payload_by
 
 bool Commit::happen(std::vector<Event> events, Answer answer) {
   TouchedRecords touched;
+  Changes changes;
   const std::size_t before = batch_.events.size();
+  const Diagnostics::Counts counted = diagnostics_ ? diagnostics_->counts() : Diagnostics::Counts{};
   for (const Event& event : events) {
-    note(event, touched);  // before: a requeue forgets where the attempt was
+    note(event, touched, changes);  // before: a requeue forgets where the attempt was
     if (diagnostics_) diagnostics_->about_to_happen(decided_, event);
     apply(decided_, event);
     if (diagnostics_) diagnostics_->happened(decided_, event);
     if (fact_log_) fact_log_->happened(decided_, event);
-    note(event, touched);
+    note(event, touched, changes);
     batch_.events.push_back(encode_event(event));
     batch_bytes_ += batch_.events.back().size();
   }
   if (const auto law = broken_law_near(decided_, touched)) {
+    if (diagnostics_) diagnostics_->put_back(counted);
+    if (fact_log_) fact_log_->forget();
     take_back(before);
     refused_ = true;
     hooks_.broken(*law, events);
     return false;
   }
+  if (fact_log_) fact_log_->tell();
   changes_.jobs.merge(touched.jobs);
   changes_.nodes.merge(touched.nodes);
+  changes_.room_made |= changes.room_made;
+  changes_.jobs_added |= changes.jobs_added;
+  changes_.ground_shifted |= changes.ground_shifted;
+  kept_payloads_ = batch_.payloads.size();
   when_durable(std::move(answer));
   return true;
 }
 
-// What this batch held before is applied again to what it began with. That costs a batch, and happens only where we
-// have a bug; keeping a copy of the state for each decision would cost every one of them.
+// What this batch held before is applied again to what was last kept of it: keeping a copy of the state for each
+// decision would cost every one of them. What comes of it is kept, so that a fact is applied again once at most,
+// however many decisions somebody has taken back.
 void Commit::take_back(std::size_t events) {
+  for (std::size_t i = events; i < batch_.events.size(); ++i) batch_bytes_ -= batch_.events[i].size();
   batch_.events.resize(events);
-  decided_ = flushed_;
-  for (const std::string& bytes : batch_.events) {
-    const auto event = decode_event(bytes);
+  for (; batch_.payloads.size() > kept_payloads_; batch_.payloads.pop_back())
+    batch_bytes_ -= batch_.payloads.back().second.size();
+  decided_ = base_;
+  for (; base_events_ < events; ++base_events_, ++applied_again_) {
+    const auto event = decode_event(batch_.events[base_events_]);
     MR_ASSERT(event.has_value());
     apply(decided_, *event);
   }
+  base_ = decided_;
 }
 
 PayloadId Commit::add_payload(std::string bytes) {
@@ -146,8 +160,8 @@ void Commit::when_durable(Answer answer) {
 void Commit::flush() {
   flush_posted_ = false;
   Batch batch = std::exchange(batch_, {});
-  flushed_ = decided_;
-  batch_bytes_ = 0;
+  base_ = decided_;
+  base_events_ = kept_payloads_ = batch_bytes_ = 0;
   log_.append(std::move(batch), [this, snapshot = decided_, changes = std::exchange(changes_, {}),
                                  answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
     if (!index) return hooks_.fatal(index.error());

@@ -2,8 +2,8 @@
 //
 // A decision is asked about the laws of the records it touched before it becomes a fact. One that breaks a law is a bug
 // of ours that somebody found a way to: it is taken back as if it had never been decided, `broken` hears of it, and the
-// caller gets false. Nothing that leads to an impossible state reaches the log, so that no request can keep the
-// controller from starting again.
+// caller gets false. No count, no line of the log and no payload stays of it. Nothing that leads to an impossible state
+// reaches the log, so that no request can keep the controller from starting again.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,9 @@ class Commit final {
   bool happen(std::vector<Event> events, Answer answer = {});
   // Whether a decision was taken back in this run; whoever tries again by itself does it slowly then.
   bool has_refused() const { return refused_; }
-  // To be stored with the facts that name it, if it is not there yet. Returns its name.
+  // How many facts were applied once more because of decisions that were taken back: never more than were decided.
+  std::uint64_t applied_again() const { return applied_again_; }
+  // To be stored with the facts of the next decision, if it is not there yet. Returns its name.
   PayloadId add_payload(std::string bytes);
   void count_in(Diagnostics& diagnostics) { diagnostics_ = &diagnostics; }
   void tell(FactLog& log) { fact_log_ = &log; }
@@ -60,16 +62,20 @@ class Commit final {
  private:
   void flush();
   void durable_now(State snapshot, Changes changes, std::vector<Answer> answers);
-  void note(const Event& event, TouchedRecords& touched);
+  void note(const Event& event, TouchedRecords& touched, Changes& changes) const;
   void take_back(std::size_t events);
 
   Loop& loop_;
   EventLog& log_;
   Hooks hooks_;
   State decided_, durable_;
-  State flushed_;  // what was decided when the present batch began
+  // What was decided when the present batch began, or when a decision of it was last taken back, and how many of its
+  // facts that holds.
+  State base_;
+  std::size_t base_events_ = 0;
   Batch batch_;
-  std::uint64_t batch_bytes_ = 0;
+  std::size_t kept_payloads_ = 0;  // of the batch: those of decisions that hold
+  std::uint64_t batch_bytes_ = 0, applied_again_ = 0;
   Changes changes_;
   std::vector<Answer> answers_;
   bool flush_posted_ = false;

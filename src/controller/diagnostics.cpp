@@ -139,26 +139,26 @@ void Diagnostics::about_to_happen(const State& before, const Event& event) {
 
 void Diagnostics::happened(const State& after, const Event& event) {
   const auto starts = [&](const JobPlaced& placed) {
-    ++started_;
+    ++counts_.started;
     if (!placed.by_backfill) return;
-    ++backfilled_;
-    ++backfilled_since_start_;
+    ++counts_.backfilled;
+    ++counts_.backfilled_since_start;
   };
-  if (std::holds_alternative<JobSubmitted>(event)) ++submitted_;
-  if (const auto* whole = std::get_if<HetJobSubmitted>(&event)) submitted_ += whole->components.size();
-  if (const auto* crontab = std::get_if<CrontabSet>(&event)) submitted_ += crontab->submitted.size();
+  if (std::holds_alternative<JobSubmitted>(event)) ++counts_.submitted;
+  if (const auto* whole = std::get_if<HetJobSubmitted>(&event)) counts_.submitted += whole->components.size();
+  if (const auto* crontab = std::get_if<CrontabSet>(&event)) counts_.submitted += crontab->submitted.size();
   if (const auto* placed = std::get_if<JobPlaced>(&event)) starts(*placed);
   if (const auto* whole = std::get_if<HetJobPlaced>(&event))
     for (const JobPlaced& placed : whole->components) {
       starts(placed);
-      backfilled_components_ += placed.by_backfill ? 1 : 0;
+      counts_.backfilled_components += placed.by_backfill ? 1 : 0;
     }
   for (const JobKey key : not_over_) {
     const Job* job = after.find_job(key);
     if (!job || job->state != JobState::ended) continue;
     const bool ours =
         job->outcome == Outcome::node_fail || job->end_reason == Reason::launch_failure;  // not the job's own doing
-    ++(job->outcome == Outcome::cancelled ? cancelled_ : ours ? failed_ : completed_);
+    ++(job->outcome == Outcome::cancelled ? counts_.cancelled : ours ? counts_.failed : counts_.completed);
   }
 }
 
@@ -186,26 +186,26 @@ void Diagnostics::answered(const wire::Request& request, UserId uid, Duration to
 }
 
 void Diagnostics::reset(Time now) {
-  const std::uint64_t backfilled = backfilled_since_start_;
+  const std::uint64_t backfilled = counts_.backfilled_since_start;
   std::map<std::uint32_t, std::string> names = std::move(names_);
   *this = {};
-  backfilled_since_start_ = backfilled;
+  counts_.backfilled_since_start = backfilled;
   names_ = std::move(names);
   since_ = now;
 }
 
 void Diagnostics::show(wire::Diagnostics& out) const {
   out.set_since_us(since_.value);
-  out.set_submitted(submitted_);
-  out.set_started(started_);
-  out.set_completed(completed_);
-  out.set_cancelled(cancelled_);
-  out.set_failed(failed_);
+  out.set_submitted(counts_.submitted);
+  out.set_started(counts_.started);
+  out.set_completed(counts_.completed);
+  out.set_cancelled(counts_.cancelled);
+  out.set_failed(counts_.failed);
   *out.mutable_main() = main_;
   *out.mutable_backfill() = backfill_;
-  out.set_backfilled(backfilled_);
-  out.set_backfilled_since_start(backfilled_since_start_);
-  out.set_backfilled_components(backfilled_components_);
+  out.set_backfilled(counts_.backfilled);
+  out.set_backfilled_since_start(counts_.backfilled_since_start);
+  out.set_backfilled_components(counts_.backfilled_components);
   for (const auto& [body, calls] : by_type_) {
     const CallName name = call_name(static_cast<wire::Request::BodyCase>(body));
     auto* to = out.add_by_type();

@@ -13,9 +13,18 @@ namespace millrace {
 
 class Diagnostics final {
  public:
-  // Around the application of a fact to the state it is applied to.
+  // What facts are counted as.
+  struct Counts {
+    std::uint64_t submitted = 0, started = 0, completed = 0, cancelled = 0, failed = 0, backfilled = 0,
+                  backfilled_since_start = 0, backfilled_components = 0;
+  };
+
+  // Around the application of a fact to the state it is applied to. A decision that is taken back puts back what was
+  // counted before it.
   void about_to_happen(const State& before, const Event& event);
   void happened(const State& after, const Event& event);
+  const Counts& counts() const { return counts_; }
+  void put_back(const Counts& before) { counts_ = before; }
 
   void pass_finished(const Plan& plan, std::size_t queued, bool backfills, Duration took, Time at);
   void pass_given_up(bool backfills);
@@ -35,8 +44,7 @@ class Diagnostics final {
   };
 
   Time since_;
-  std::uint64_t submitted_ = 0, started_ = 0, completed_ = 0, cancelled_ = 0, failed_ = 0, backfilled_ = 0,
-                backfilled_since_start_ = 0, backfilled_components_ = 0;
+  Counts counts_;
   std::vector<JobKey> not_over_;  // of the fact that is about to happen
   Passes main_, backfill_;
   std::map<std::uint32_t, Calls> by_type_, by_user_;

@@ -49,13 +49,13 @@ constexpr bool is_of_het_job = std::is_same_v<E, HetJobSubmitted> || std::is_sam
 }  // namespace
 
 void FactLog::decided(std::string text) {
-  schedule_.info([&] { return std::string_view{text}; });
-  log_.verbose([&] { return std::string_view{text}; });
+  if (schedule_.wants(LogLevel::info)) lines_.push_back({&schedule_, LogLevel::info, text});
+  hold(LogLevel::verbose, [&] { return std::move(text); });
 }
 
 void FactLog::happened(const State& after, const Event& event) {
   if (is_silent()) return;
-  log_.debug2([&] { return "fact " + std::to_string(after.version) + ": " + describe_event(event); });
+  hold(LogLevel::debug2, [&] { return "fact " + std::to_string(after.version) + ": " + describe_event(event); });
   if (log_.wants(LogLevel::verbose) || schedule_.wants(LogLevel::info)) say_of_job(after, event);
   if (log_.wants_flags()) say_of_subsystems(after, event);
 }
@@ -88,7 +88,7 @@ void FactLog::say_of_job(const State& after, const Event& event) {
             decided(job_of(after, e.key) + " done: " + std::string{outcome_word(job->outcome)} +
                     " ExitCode=" + std::to_string(job->exit_code) + ":" + std::to_string(job->exit_signal));
         if constexpr (std::is_same_v<E, NodeStateChanged>)
-          log_.verbose([&] {
+          hold(LogLevel::verbose, [&] {
             return "node " + after.node(e.node).def->name + " by UID=" + std::to_string(e.by.value) + ": " +
                    describe_event(event);
           });
@@ -107,9 +107,9 @@ void FactLog::say_of_start(const State& after, const JobPlaced& placed) {
 void FactLog::say_of_steps(const State& after, const StepsReported& told) {
   const std::string job = job_of(after, told.key);
   for (const StepStart& step : told.started)
-    log_.about(DebugFlag::steps, [&] { return job + " StepId=" + std::to_string(step.id) + " started: " + step.name; });
+    hold(DebugFlag::steps, [&] { return job + " StepId=" + std::to_string(step.id) + " started: " + step.name; });
   for (const StepEnd& step : told.ended)
-    log_.about(DebugFlag::steps, [&] {
+    hold(DebugFlag::steps, [&] {
       return job + " StepId=" + std::to_string(step.id) + " ended: " + std::string{outcome_word(step.outcome)} +
              " ExitCode=" + std::to_string(step.exit_code) + ":" + std::to_string(step.exit_signal);
     });
@@ -120,47 +120,58 @@ void FactLog::say_of_subsystems(const State& after, const Event& event) {
   const auto placed = [&](const JobPlaced& e) {
     for (const NodeShare& share : e.shares) {
       const NodeDef& node = *after.node(share.node).def;
-      log_.about(DebugFlag::select_type, [&] {
+      hold(DebugFlag::select_type, [&] {
         return job_of(after, e.key) + " on " + node.name + ": cpus=" + std::to_string(share.cpus.value) +
                " memory=" + std::to_string(share.memory.value) + "M tasks=" + std::to_string(share.tasks);
       });
       if (share.detail)
-        log_.about(DebugFlag::gres, [&] {
+        hold(DebugFlag::gres, [&] {
           const std::string devices = format_share(node, share.detail->devices, share.detail->gres);
           return job_of(after, e.key) + " on " + node.name + ": " + (devices.empty() ? "no devices" : devices);
         });
     }
     for (const LicenceAsk& licence : e.licences)
-      log_.about(DebugFlag::license,
-                 [&] { return job_of(after, e.key) + " takes " + licence.name + ":" + std::to_string(licence.count); });
+      hold(DebugFlag::license,
+           [&] { return job_of(after, e.key) + " takes " + licence.name + ":" + std::to_string(licence.count); });
     if (e.priority != 0)
-      log_.about(DebugFlag::priority,
-                 [&] { return job_of(after, e.key) + " started with priority " + std::to_string(e.priority); });
+      hold(DebugFlag::priority,
+           [&] { return job_of(after, e.key) + " started with priority " + std::to_string(e.priority); });
   };
   std::visit(
       [&](const auto& e) {
         using E = std::decay_t<decltype(e)>;
         if constexpr (requires { e.key; })
-          log_.about(DebugFlag::trace_jobs, [&] { return job_of(after, e.key) + " " + whole(); });
+          hold(DebugFlag::trace_jobs, [&] { return job_of(after, e.key) + " " + whole(); });
         if constexpr (std::is_same_v<E, JobPlaced>) placed(e);
         if constexpr (std::is_same_v<E, HetJobPlaced>)
           for (const JobPlaced& each : e.components) placed(each);
-        if constexpr (is_of_het_job<E>) log_.about(DebugFlag::hetjob, whole);
+        if constexpr (is_of_het_job<E>) hold(DebugFlag::hetjob, whole);
         if constexpr (std::is_same_v<E, JobSubmitted>) {
-          log_.about(DebugFlag::priority,
-                     [&] { return job_of(after, e.key) + " submitted with priority " + std::to_string(e.priority); });
-          if (!e.dependencies.list.empty()) log_.about(DebugFlag::dependency, whole);
+          hold(DebugFlag::priority,
+               [&] { return job_of(after, e.key) + " submitted with priority " + std::to_string(e.priority); });
+          if (!e.dependencies.list.empty()) hold(DebugFlag::dependency, whole);
         }
         if constexpr (std::is_same_v<E, JobModified>)
-          if (e.dependencies) log_.about(DebugFlag::dependency, whole);
-        if constexpr (is_of_power<E>) log_.about(DebugFlag::power, whole);
-        if constexpr (is_of_reservation<E>) log_.about(DebugFlag::reservation, whole);
-        if constexpr (is_of_gang<E>) log_.about(DebugFlag::gang, whole);
-        if constexpr (is_of_trigger<E>) log_.about(DebugFlag::triggers, whole);
+          if (e.dependencies) hold(DebugFlag::dependency, whole);
+        if constexpr (is_of_power<E>) hold(DebugFlag::power, whole);
+        if constexpr (is_of_reservation<E>) hold(DebugFlag::reservation, whole);
+        if constexpr (is_of_gang<E>) hold(DebugFlag::gang, whole);
+        if constexpr (is_of_trigger<E>) hold(DebugFlag::triggers, whole);
         if constexpr (std::is_same_v<E, StepsReported>) say_of_steps(after, e);
-        if constexpr (std::is_same_v<E, DevicesJudged>) log_.about(DebugFlag::gres, whole);
+        if constexpr (std::is_same_v<E, DevicesJudged>) hold(DebugFlag::gres, whole);
       },
       event);
+}
+
+void FactLog::tell() {
+  for (const Line& line : lines_) {
+    const auto text = [&] { return std::string_view{line.text}; };
+    if (const auto* flag = std::get_if<DebugFlag>(&line.as))
+      line.to->about(*flag, text);
+    else
+      line.to->at(std::get<LogLevel>(line.as), text);
+  }
+  lines_.clear();
 }
 
 void FactLog::planned(const State& state, const Plan& plan, std::size_t queued, Duration took) {

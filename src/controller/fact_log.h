@@ -2,13 +2,18 @@
 // in the event log, of subsystems what they were told to say.
 #pragma once
 
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "base/log.h"
 #include "core/ledger/state.h"
 #include "core/planner/plan.h"
 
 namespace millrace {
 
-// Nothing is made of a fact while nobody wants to hear of it.
+// Nothing is made of a fact while nobody wants to hear of it. The words of a decision are held back until it is known
+// that it holds: between `happened` and `tell` somebody may find that it breaks a law.
 class FactLog final {
  public:
   FactLog(Log& log, Log& schedule) : log_(log), schedule_(schedule) {}
@@ -17,6 +22,8 @@ class FactLog final {
   }
 
   void happened(const State& after, const Event& event);
+  void tell();
+  void forget() { lines_.clear(); }
   void planned(const State& state, const Plan& plan, std::size_t queued, Duration took);
 
  private:
@@ -25,9 +32,23 @@ class FactLog final {
   void say_of_steps(const State& after, const struct StepsReported& told);
   void say_of_subsystems(const State& after, const Event& event);
   void decided(std::string text);  // about a job: to the log, and to that of the scheduler
+  template <class Make>
+  void hold(LogLevel level, Make&& make) {
+    if (log_.wants(level)) lines_.push_back({&log_, level, std::string{make()}});
+  }
+  template <class Make>
+  void hold(DebugFlag flag, Make&& make) {
+    if (log_.wants(flag)) lines_.push_back({&log_, flag, std::string{make()}});
+  }
 
+  struct Line {
+    Log* to;
+    std::variant<LogLevel, DebugFlag> as;
+    std::string text;
+  };
   Log& log_;
   Log& schedule_;
+  std::vector<Line> lines_;  // of a decision that may yet be taken back
 };
 
 }  // namespace millrace

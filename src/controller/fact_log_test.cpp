@@ -35,6 +35,7 @@ class Told : public testing::Test {
   void happen(const Event& event) {
     apply(state_, event);
     facts_.happened(state_, event);
+    facts_.tell();
   }
   // A job that is submitted, started and over.
   void run_one() {
