@@ -63,11 +63,14 @@ std::vector<std::string> describe_repair(const State& before, const LedgerRepair
   list("the record of a past run, number", event.kept_runs);
   list("association", event.associations);
   list("the run history of user id", event.run_histories);
+  list("reservation, number", event.reservations);
+  list("QOS, number", event.qos);
   for (const NodeIndex index : event.nodes)
     if (before.nodes.contains(index))
       lines.push_back("put aside: what was ordered of node " + before.node(index).def->name);
   if (event.jobs.empty() && event.crontabs.empty() && event.triggers.empty() && event.kept_runs.empty() &&
-      event.associations.empty() && event.run_histories.empty() && event.nodes.empty())
+      event.associations.empty() && event.run_histories.empty() && event.reservations.empty() && event.qos.empty() &&
+      event.nodes.empty())
     lines.emplace_back("no record is lost: counts and indexes were wrong and are made anew");
   return lines;
 }

@@ -2,6 +2,7 @@
 #include "controller/commit.h"
 
 #include "core/ledger/apply.h"
+#include "core/ledger/touched_records.h"
 #include "wire/credential.h"
 #include "wire/event_codec.h"
 
@@ -22,16 +23,16 @@ Commit::Commit(Loop& loop, EventLog& log, State recovered, Hooks hooks)
       durable_(decided_),
       base_(decided_) {}
 
-void Commit::note(const Event& event, TouchedRecords& touched, Changes& changes) const {
+void Commit::note(const Event& event, Changes& changes) const {
   const auto touch = [&](JobKey named) {
-    touched.jobs.insert(named);
+    changes.jobs.insert(named);
     const Job* found = decided_.find_job(named);
     if (!found) return;
     for (const JobKey key : whole_of(*found)) {  // components share what happens to one of them
-      touched.jobs.insert(key);
+      changes.jobs.insert(key);
       const Job* job = decided_.find_job(key);
       if (job && job->placement)
-        for (const NodeShare& share : job->placement->shares) touched.nodes.insert(share.node);
+        for (const NodeShare& share : job->placement->shares) changes.nodes.insert(share.node);
     }
   };
   std::visit(
@@ -43,12 +44,11 @@ void Commit::note(const Event& event, TouchedRecords& touched, Changes& changes)
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (std::is_same_v<E, CrontabSet>) {
-          touched.crontabs.insert(e.uid);
           for (const JobSubmitted& job : e.submitted) touch(job.key);
           if (const auto* crontab = decided_.crontabs.find(e.uid))
             for (const CrontabJob& entry : (*crontab)->jobs) touch(entry.key);
         }
-        if constexpr (requires { e.node; }) touched.nodes.insert(e.node);
+        if constexpr (requires { e.node; }) changes.nodes.insert(e.node);
         if constexpr (std::is_same_v<E, NodeRegistered>) {
           // Jobs that waited for it to be powered up or to reboot may begin, on all their nodes, and whoever waits for
           // them hears of it.
@@ -57,7 +57,7 @@ void Commit::note(const Event& event, TouchedRecords& touched, Changes& changes)
             for (const JobKey key : node.jobs) touch(key);
         }
         if constexpr (std::is_same_v<E, NodesPowered>) {
-          touched.nodes.insert(e.nodes.begin(), e.nodes.end());
+          changes.nodes.insert(e.nodes.begin(), e.nodes.end());
           if (e.change == PowerChange::told) return;  // nobody else is concerned
         }
         if constexpr (std::is_same_v<E, TimeSliceTurned>) {
@@ -90,21 +90,24 @@ bool Commit::has_room(const std::vector<Event>& events, std::uint64_t payload_by
 }
 
 bool Commit::happen(std::vector<Event> events, Answer answer) {
-  TouchedRecords touched;
+  RecordToucher toucher;
   Changes changes;
   const std::size_t before = batch_.events.size();
   const Diagnostics::Counts counted = diagnostics_ ? diagnostics_->counts() : Diagnostics::Counts{};
   for (const Event& event : events) {
-    note(event, touched, changes);  // before: a requeue forgets where the attempt was
+    note(event, changes);  // before: a requeue forgets where the attempt was
+    toucher.about_to_happen(decided_, event);
     if (diagnostics_) diagnostics_->about_to_happen(decided_, event);
     apply(decided_, event);
+    toucher.happened(decided_, event);
     if (diagnostics_) diagnostics_->happened(decided_, event);
     if (fact_log_) fact_log_->happened(decided_, event);
-    note(event, touched, changes);
+    note(event, changes);
     batch_.events.push_back(encode_event(event));
     batch_bytes_ += batch_.events.back().size();
   }
-  if (const auto law = broken_law_near(decided_, touched)) {
+  const auto law = asks_all_laws_ ? broken_law(decided_) : broken_law_near(decided_, toucher.records());
+  if (law) {
     if (diagnostics_) diagnostics_->put_back(counted);
     if (fact_log_) fact_log_->forget();
     take_back(before);
@@ -113,8 +116,8 @@ bool Commit::happen(std::vector<Event> events, Answer answer) {
     return false;
   }
   if (fact_log_) fact_log_->tell();
-  changes_.jobs.merge(touched.jobs);
-  changes_.nodes.merge(touched.nodes);
+  changes_.jobs.merge(changes.jobs);
+  changes_.nodes.merge(changes.nodes);
   changes_.room_made |= changes.room_made;
   changes_.jobs_added |= changes.jobs_added;
   changes_.ground_shifted |= changes.ground_shifted;

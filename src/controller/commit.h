@@ -13,7 +13,6 @@
 
 #include "controller/diagnostics.h"
 #include "controller/fact_log.h"
-#include "core/ledger/invariants.h"
 #include "core/ledger/state.h"
 #include "ports/event_log.h"
 #include "ports/loop.h"
@@ -56,13 +55,15 @@ class Commit final {
   PayloadId add_payload(std::string bytes);
   void count_in(Diagnostics& diagnostics) { diagnostics_ = &diagnostics; }
   void tell(FactLog& log) { fact_log_ = &log; }
+  // Every law is asked before each decision becomes a fact, not only those of the records it touched: for tests.
+  void ask_all_laws() { asks_all_laws_ = true; }
   // Everything decided so far is durable when this runs.
   void when_durable(Answer answer);
 
  private:
   void flush();
   void durable_now(State snapshot, Changes changes, std::vector<Answer> answers);
-  void note(const Event& event, TouchedRecords& touched, Changes& changes) const;
+  void note(const Event& event, Changes& changes) const;
   void take_back(std::size_t events);
 
   Loop& loop_;
@@ -80,6 +81,7 @@ class Commit final {
   std::vector<Answer> answers_;
   bool flush_posted_ = false;
   bool refused_ = false;
+  bool asks_all_laws_ = false;
   Diagnostics* diagnostics_ = nullptr;
   FactLog* fact_log_ = nullptr;
 };

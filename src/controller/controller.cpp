@@ -60,6 +60,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }),
       completion_program_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
+  if (settings_.ask_all_laws) commit_.ask_all_laws();
   commit_.count_in(diagnostics_);
   commit_.tell(fact_log_);
 }

@@ -56,6 +56,7 @@ struct ControllerSettings {
   bool planning = true;                      // false: a foreign scheduler drives us
   std::uint32_t backfill_depth = 100;        // jobs that get a planned start
   Duration replan_every = seconds(30);       // while someone waits, although nothing happened
+  bool ask_all_laws = false;                 // before each decision becomes a fact: for tests
 };
 
 // What a configuration that was read again brings: facts for the ledger, and settings of which names, paths and version

@@ -17,6 +17,7 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "sim/sim_world.h"
+#include "sim/watched_controller.h"
 #include "wire/frame.h"
 #include "wire/reply_parts.h"
 
@@ -105,9 +106,17 @@ class ControllerTest : public testing::Test {
   }
 
   void start() {
+    ControllerSettings settings;
+    settings.ask_all_laws = true;
+    ControllerHooks all = hooks;
+    all.say = [say = hooks.say,
+               bugs = bugs_go_to([](const std::string& bug) { ADD_FAILURE() << bug; })](const std::string& line) {
+      say(line);
+      bugs(line);
+    };
     controller = std::make_unique<Controller>(
-        Controller::Parts{loop, log, plan_worker, query_worker, identities, sessions, nullptr}, ControllerSettings{},
-        hooks, state);
+        Controller::Parts{loop, log, plan_worker, query_worker, identities, sessions, nullptr}, settings,
+        std::move(all), state);
     sessions.serve(*controller);
     if (manager) controller->add_manager(*manager);
     controller->start(nodes_named(nodes));

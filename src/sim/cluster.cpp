@@ -7,6 +7,7 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/compare.h"
 #include "core/ledger/invariants.h"
+#include "sim/watched_controller.h"
 #include "wire/event_codec.h"
 #include "wire/frame.h"
 #include "wire/replay.h"
@@ -228,11 +229,10 @@ void SimCluster::start_controller() {
              std::to_string(durable_version_));
   if (const auto other = state.version == durable_version_ ? first_difference(last_durable_, state) : std::nullopt)
     complain("recovery gave another state than was seen: " + *other);
-  ControllerSettings controller_settings;
-  controller_settings.agent_timeout = seconds(20);
-  controller_settings.snapshot_bytes = shape_.crontab ? 2 << 10 : 24 << 10;  // crontabs are written rarely
-  controller_settings.crontabs = true;
+  ControllerSettings controller_settings = watched_settings();
+  if (shape_.crontab) controller_settings.snapshot_bytes = 2 << 10;  // crontabs are written rarely
   ControllerHooks hooks;
+  hooks.say = bugs_go_to([this](std::string bug) { complain(std::move(bug)); });
   hooks.fatal = [this, self = controlling_.get()](const std::string&) {
     // The process stops itself; someone starts it again.
     world_.at(world_.now(), [this, self] {

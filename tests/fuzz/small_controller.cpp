@@ -11,6 +11,7 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "sim/sim_world.h"
+#include "sim/watched_controller.h"
 #include "small_state.h"
 #include "target.h"
 #include "task.pb.h"
@@ -122,9 +123,15 @@ SmallController::SmallController(State state) : parts_(std::make_unique<Parts>()
   ControllerSettings settings;
   settings.crontabs = settings.user_triggers = true;
   settings.slurm_user = UserId{990};
+  settings.ask_all_laws = true;
+  ControllerHooks hooks;
+  hooks.say = bugs_go_to([](const std::string& bug) {
+    std::fprintf(stderr, "%s\n", bug.c_str());
+    must(false, "no request leads to a decision that breaks a law");
+  });
   p.controller = std::make_unique<Controller>(
       Controller::Parts{p.loop, p.log, p.plan_worker, p.query_worker, p.identities, p.sessions, nullptr}, settings,
-      ControllerHooks{}, std::move(state));
+      std::move(hooks), std::move(state));
   p.sessions.serve(*p.controller);
   p.controller->add_manager(p.agents);
   p.controller->start(cluster, [&p] { p.agents.serve(*p.controller, p.controller->epoch()); });

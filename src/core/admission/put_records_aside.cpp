@@ -38,6 +38,10 @@ bool add(RecordsPutAside& event, const BrokenRecord& record) {
       return add(event.associations, record.number);
     case BrokenRecord::Kind::run_history:
       return add(event.run_histories, record.number);
+    case BrokenRecord::Kind::reservation:
+      return add(event.reservations, record.number);
+    case BrokenRecord::Kind::qos:
+      return add(event.qos, record.number);
   }
   return false;
 }

@@ -222,34 +222,37 @@ void change_qos(State& state, const QosChanged& e) {
   ++state.accounts_version;
 }
 
-void remove_qos(State& state, const QosRemoved& e) {
-  if (!state.qos.contains(e.qos)) return;
-  settle_all(state, e.at);
-  state.qos.erase(e.qos);
+void forget_qos(State& state, QosId gone) {
+  state.qos.erase(gone);
   const auto strip = [&](std::vector<std::uint32_t> list) {
-    std::erase(list, e.qos.value);
+    std::erase(list, gone.value);
     return list;
   };
   std::vector<AssociationId> listed;
   for (const auto& [id, each] : state.associations)
-    if (each->default_qos == e.qos || std::ranges::find(each->qos, e.qos.value) != each->qos.end())
-      listed.push_back(id);
+    if (each->default_qos == gone || std::ranges::find(each->qos, gone.value) != each->qos.end()) listed.push_back(id);
   for (const AssociationId id : listed) {
     Association& association = state.associations.edit(id)->edit();
     association.qos = strip(std::move(association.qos));
-    if (association.default_qos == e.qos) association.default_qos = {};
+    if (association.default_qos == gone) association.default_qos = {};
   }
   std::vector<QosId> preempting;
   for (const auto& [id, each] : state.qos)
-    if (std::ranges::find(each->preempts, e.qos.value) != each->preempts.end()) preempting.push_back(id);
+    if (std::ranges::find(each->preempts, gone.value) != each->preempts.end()) preempting.push_back(id);
   for (const QosId id : preempting) {
     Qos& qos = state.qos.edit(id)->edit();
     qos.preempts = strip(std::move(qos.preempts));
   }
   std::vector<JobKey> holders;
   for (const auto& [key, job] : state.jobs)
-    if (job->qos == e.qos) holders.push_back(key);
+    if (job->qos == gone) holders.push_back(key);
   for (const JobKey key : holders) state.edit_job(key).qos = {};
+}
+
+void remove_qos(State& state, const QosRemoved& e) {
+  if (!state.qos.contains(e.qos)) return;
+  settle_all(state, e.at);
+  forget_qos(state, e.qos);
   recount(state, e.at);
   ++state.accounts_version;
 }

@@ -13,6 +13,8 @@ void change_association(State& state, const AssociationChanged& e);
 void remove_association(State& state, const AssociationRemoved& e);
 void change_qos(State& state, const QosChanged& e);
 void remove_qos(State& state, const QosRemoved& e);
+// Nobody has it any more; nothing is counted anew.
+void forget_qos(State& state, QosId id);
 void change_account_user(State& state, const AccountUserChanged& e);
 void note_transaction(State& state, const TransactionNoted& e);
 void reset_usage(State& state, const UsageReset& e);

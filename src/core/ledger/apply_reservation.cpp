@@ -8,14 +8,6 @@
 namespace millrace {
 namespace {
 
-// When something is to be decided about it: its start, its end, or that nobody used it.
-Time reservation_due(const Reservation& reservation) {
-  if (reservation.has(reserve_time_float)) return never;
-  if (reservation.start_awaited) return std::min(reservation.start, reservation.end);
-  if (reservation.purge_after_idle_seconds == 0 || !reservation.idle_since.is_set()) return reservation.end;
-  return std::min(reservation.end, reservation.idle_since + seconds(reservation.purge_after_idle_seconds));
-}
-
 constexpr std::size_t past_max = 1000;
 
 // A turn that had begun is over.
@@ -32,6 +24,13 @@ void clear_reservation(State& state, ReservationId id) {
 }
 
 }  // namespace
+
+Time reservation_due(const Reservation& reservation) {
+  if (reservation.has(reserve_time_float)) return never;
+  if (reservation.start_awaited) return std::min(reservation.start, reservation.end);
+  if (reservation.purge_after_idle_seconds == 0 || !reservation.idle_since.is_set()) return reservation.end;
+  return std::min(reservation.end, reservation.idle_since + seconds(reservation.purge_after_idle_seconds));
+}
 
 void add_deadline(State& state, const Reservation& reservation) {
   if (const Time due = reservation_due(reservation); due != never)

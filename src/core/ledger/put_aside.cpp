@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/ledger/apply_account.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/apply_standing.h"
 #include "core/ledger/dependency.h"
@@ -112,6 +113,8 @@ void put_aside(State& state, const RecordsPutAside& e) {
   for (const KeptNumber number : e.kept_runs) state.kept.erase(number);
   for (const AssociationId id : e.associations) state.associations.erase(id);
   for (const UserId uid : e.run_histories) state.run_histories.erase(uid);
+  for (const ReservationId id : e.reservations) state.reservations.erase(id);
+  for (const QosId id : e.qos) forget_qos(state, id);
   for (const NodeIndex index : e.nodes) drop_orders(state, index);
   renew_boots(state);
   const std::vector<JobKey> waited = settle_dependencies(state, gone);

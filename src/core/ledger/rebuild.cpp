@@ -87,8 +87,10 @@ void rebuild_indexes(State& state) {
   state.active = sorted_map(std::move(active));
   state.suspended = sorted_map(std::move(suspended));
   state.live_names = sorted_map(std::move(live_names));
-  for (const auto& [id, association] : state.associations)
-    state.association_names.set({association->account, association->user, association->partition}, id);
+  for (const auto& [id, association] : state.associations) {
+    const AssociationName name{association->account, association->user, association->partition};
+    if (!state.association_names.contains(name)) state.association_names.set(name, id);  // of two the older has it
+  }
   recount(state, {});
 }
 

@@ -166,6 +166,8 @@ struct RecordsPutAside {
   std::vector<KeptNumber> kept_runs;
   std::vector<AssociationId> associations;
   std::vector<UserId> run_histories;
+  std::vector<ReservationId> reservations{};
+  std::vector<QosId> qos{};
   std::vector<NodeIndex> nodes;   // they stay; what was ordered of them (power, return to service) is dropped
   std::vector<std::string> laws;  // that were broken, in words
   Time at;
@@ -181,6 +183,8 @@ struct RecordsPutAside {
     visit(7, "nodes", self.nodes);
     visit(8, "laws", self.laws);
     visit(9, "at", self.at);
+    visit(1320, "reservations", self.reservations);
+    visit(1321, "qos", self.qos);
   }
 };
 
