@@ -218,14 +218,15 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
     if (client == step_clients_.end() || !client->second.contains({job->key, job->attempt})) return;
     wire::Reply reply;
     reply.set_number(answer.number());
-    if (answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED)
-      asked_ports_.erase({answer.client(), answer.number()});
+    const bool is_last =
+        answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED || answer.news().ask_again();
+    if (is_last) asked_ports_.erase({answer.client(), answer.number()});
     if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
     if (answer.done()) reply.mutable_done();
     if (answer.has_news()) {
       if (job->het && answer.news().kind() == wire::StepNews::CREATED) note_het_step(*job, answer.news().step_id());
       *reply.mutable_step() = answer.news();
-      reply.set_more(answer.news().kind() != wire::StepNews::ENDED);
+      reply.set_more(!is_last);
     }
     return clients_.reply(answer.client(), reply);
   }
