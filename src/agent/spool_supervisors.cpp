@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "agent/leftovers.h"
 #include "agent/node_isolation.h"

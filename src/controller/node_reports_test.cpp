@@ -14,11 +14,12 @@ class SilentNodes final : public ResourceManager {
   void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
   void kill(const std::string&, const wire::Kill&) override {}
   void forget(const std::string&, const wire::Forget&) override {}
-  void tell_keeper(const std::string&, const wire::StepToNode&) override {}
+  bool tell_keeper(const std::string&, const wire::StepToNode&) override { return has_room; }
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string&, const wire::Suspend&) override {}
-  void tell_step(const std::string&, const wire::StepOrder&) override {}
+  bool tell_step(const std::string&, const wire::StepOrder&) override { return has_room; }
   void stop_nodes() override {}
+  bool has_room = true;
 };
 
 class NodeReportsTest : public ControllerTest {
@@ -76,6 +77,25 @@ TEST_F(NodeReportsTest, Two_jobs_with_each_others_first_node_end) {
   run();
   EXPECT_EQ(controller->durable().job(one).state, JobState::ended);
   EXPECT_EQ(controller->durable().job(other).state, JobState::ended);
+}
+
+TEST_F(NodeReportsTest, What_there_is_no_room_for_on_the_way_to_a_node_is_to_come_again) {
+  const JobKey key = run_job({0, 1});
+  start();
+  report("n1", {});
+  silent.has_room = false;
+  wire::Request step;
+  step.mutable_create_step()->set_job_id(state.job(key).id.value);
+  step.mutable_create_step()->mutable_step()->add_arguments("true");
+  const wire::Reply waits = ask(UserId{1000}, step);
+  EXPECT_TRUE(waits.step().ask_again()) << waits.failure().text();
+  EXPECT_FALSE(waits.more()) << "nobody answers it any more";
+  step.mutable_create_step()->set_immediate(true);
+  EXPECT_EQ(ask(UserId{1000}, step).failure().code(), 2016u);
+  wire::Request line;
+  line.mutable_notify_job()->mutable_step()->mutable_job()->set_job_id(state.job(key).id.value);
+  line.mutable_notify_job()->set_text("hello");
+  EXPECT_EQ(ask(UserId{1000}, line).failure().code(), 2016u);
 }
 
 }  // namespace
