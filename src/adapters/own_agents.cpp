@@ -1,60 +1,23 @@
 // src/adapters/own_agents.cpp - see own_agents.h.
 #include "adapters/own_agents.h"
 
+#include "adapters/agent_words.h"
+#include "adapters/client_words.h"
 #include "agent.pb.h"
-#include "core/model/request_limits.h"
 #include "wire/frame.h"
-#include "wire/step_facts.h"
+#include "wire/limits.h"
+#include "wire/step_busy.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::size_t spool_id_max = 64;
+// A link that nobody reads ends with 2 * reply_size_max, and the node with it. A launch that does not fit below that is
+// given again, by the controller or by the keeper of its step.
+constexpr std::size_t launches_below = 2 * reply_size_max - (32u << 20);
+constexpr std::size_t words_below = 1u << 20;  // so much is on its way when a word of a client joins it
+constexpr std::size_t words_max = keeper_backlog_max;
+static_assert(request_size_max + envelope_max + words_below < (32u << 20), "a word fits behind launches");
 constexpr std::int64_t beats_kept = 2;  // heartbeats for which a silent agent keeps its place from another machine
-
-AttemptReport report_of(const wire::AttemptStatus& status) {
-  AttemptReport report;
-  report.key = JobKey{status.job_key()};
-  report.attempt = Attempt{status.attempt()};
-  report.ended = status.state() == wire::AttemptStatus::ENDED;
-  switch (status.end()) {
-    case wire::AttemptStatus::LAUNCH_FAILED:
-      report.end = status.cause() == wire::AttemptStatus::OF_NODE   ? AttemptEnd::node_unfit
-                   : status.cause() == wire::AttemptStatus::UNCLEAR ? AttemptEnd::not_begun
-                                                                    : AttemptEnd::launch_failed;
-      break;
-    case wire::AttemptStatus::SUPERVISOR_LOST:
-      report.end = AttemptEnd::supervisor_lost;
-      break;
-    case wire::AttemptStatus::OUT_OF_MEMORY:
-      report.end = AttemptEnd::out_of_memory;
-      break;
-    case wire::AttemptStatus::PROLOG_FAILED:
-      report.end = AttemptEnd::prolog_failed;
-      break;
-    default:
-      report.end = AttemptEnd::exited;
-      break;
-  }
-  report.exit_code = status.exit_code();
-  report.exit_signal = status.exit_signal();
-  report.problem = status.problem();
-  report.suspended = status.suspended();
-  report.exited = status.exited();
-  report.in_prolog = status.in_prolog();
-  report.epilog_failed = status.epilog_failed();
-  if (status.has_step()) report.step = status.step();
-  if (status.has_usage()) report.usage = usage_of(status.usage());
-  if ((report.ended || report.exited) && !report.step) report.steps = reported_steps(status.steps());
-  return report;
-}
-
-template <class List>
-std::vector<AttemptReport> reports_of(const List& attempts) {
-  std::vector<AttemptReport> out;
-  for (const auto& status : attempts) out.push_back(report_of(status));
-  return out;
-}
 
 const char* order_name(const wire::ToAgent& message) {
   using B = wire::ToAgent::BodyCase;
@@ -122,7 +85,8 @@ class OwnAgents::Session final : public LinkHandler {
   const KeyName key_;
   const std::string& identity_;
   std::unique_ptr<Link> link_;
-  std::vector<Task> waiting_;  // for the relay to read
+  std::vector<Task> waiting_;  // for the agent to read
+  ClientWords words_{words_max};
   std::uint64_t session_ = 0;  // the agent's number; 0 until its hello
   std::uint64_t heard_ = 0;    // highest sequence seen from it
   std::uint64_t sent_ = 0;
@@ -249,38 +213,7 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   send(session, welcome);
   if (session.relay_only_)
     return say_often_(session.identity_ + " connected", "relay " + session.identity_ + " connected");
-  const auto& found = hello.inventory();
-  NodeRegistration registration;
-  registration.node = session.identity_;
-  registration.boot_id = hello.boot_id();
-  registration.inventory = {Cpus{found.cpus()},
-                            Mebibytes{bounded_mebibytes(found.memory_mib())},
-                            Mebibytes{bounded_mebibytes(found.tmp_disk_mib())},
-                            found.arch(),
-                            found.os(),
-                            hello.version(),
-                            found.host_name(),
-                            bounded_time(found.boot_at_us()),
-                            bounded_time(found.agent_started_at_us())};
-  for (const auto& each : found.devices())
-    registration.inventory.devices.push_back({each.name(),
-                                              each.type(),
-                                              each.count(),
-                                              {each.near().begin(), each.near().end()},
-                                              false,
-                                              {},
-                                              each.files(),
-                                              0,
-                                              {each.links().begin(), each.links().end()}});
-  registration.inventory.instance_id = found.instance_id();
-  registration.inventory.instance_type = found.instance_type();
-  registration.inventory.extra = found.extra();
-  registration.attempts = reports_of(hello.attempts());
-  registration.dynamic = hello.dynamic();
-  registration.configuration = hello.configuration();
-  registration.spool_id = hello.spool_id().substr(0, spool_id_max);
-  registration.clock = bounded_time(hello.clock_us());
-  observer_->node_registered(*this, registration);
+  observer_->node_registered(*this, registration_of(hello, session.identity_));
 }
 
 void OwnAgents::revoke(const std::string& node, std::uint32_t generation) {
@@ -336,6 +269,8 @@ void OwnAgents::launch(const std::string& node, const wire::LaunchPlan& plan, co
                        const std::string& boot_id) {
   Session* session = of_node(node);
   if (!session) return;
+  const std::size_t unsent = session->link_->unsent();
+  if (unsent != 0 && unsent + plan.ByteSizeLong() > launches_below) return;
   wire::ToAgent message;
   wire::Launch& launch = *message.mutable_launch();
   *launch.mutable_plan() = plan;
@@ -375,12 +310,33 @@ void OwnAgents::forget(const std::string& node, const wire::Forget& forget) {
   send(*session, message);
 }
 
-void OwnAgents::tell_keeper(const std::string& node, const wire::StepToNode& step) {
+// What clients cause waits for its turn: launches, kills and what else we want of the node do not stand behind it.
+bool OwnAgents::pass_on(Session& session, JobKey job, wire::ToAgent& message, bool must_arrive) {
+  if (session.words_.empty() && session.link_->unsent() < words_below) return send(session, message), true;
+  if (!must_arrive && !session.words_.has_room_for(job, message.ByteSizeLong())) return false;
+  const bool first = session.words_.empty();
+  session.words_.add(job, message.SerializeAsString());
+  if (first) send_words(session);
+  return true;
+}
+
+void OwnAgents::send_words(Session& session) {
+  while (!session.words_.empty() && session.link_->unsent() < words_below) {
+    wire::ToAgent message;
+    if (message.ParseFromString(*session.words_.next())) send(session, message);
+  }
+  if (!session.words_.empty())
+    when_unsent_below(session.number_, words_below, [this, number = session.number_] {
+      if (Session* there = of_relay(number)) send_words(*there);
+    });
+}
+
+bool OwnAgents::tell_keeper(const std::string& node, const wire::StepToNode& step) {
   Session* session = of_node(node);
-  if (!session) return;
+  if (!session) return true;  // lost, as with a link that breaks
   wire::ToAgent message;
   *message.mutable_step() = step;
-  send(*session, message);
+  return pass_on(*session, JobKey{step.job_key()}, message, !is_from_client(step));
 }
 
 void OwnAgents::signal(const std::string& node, const wire::SignalAttempt& signal) {
@@ -388,7 +344,7 @@ void OwnAgents::signal(const std::string& node, const wire::SignalAttempt& signa
   if (!session) return;
   wire::ToAgent message;
   *message.mutable_signal() = signal;
-  send(*session, message);
+  pass_on(*session, JobKey{signal.job_key()}, message, false);
 }
 
 void OwnAgents::suspend(const std::string& node, const wire::Suspend& suspend) {
@@ -399,12 +355,12 @@ void OwnAgents::suspend(const std::string& node, const wire::Suspend& suspend) {
   send(*session, message);
 }
 
-void OwnAgents::tell_step(const std::string& node, const wire::StepOrder& order) {
+bool OwnAgents::tell_step(const std::string& node, const wire::StepOrder& order) {
   Session* session = of_node(node);
-  if (!session) return;
+  if (!session) return true;
   wire::ToAgent message;
   *message.mutable_step_order() = order;
-  send(*session, message);
+  return pass_on(*session, JobKey{order.job_key()}, message, false);
 }
 
 void OwnAgents::set_logging(const std::string& node, const wire::SetLogging& wish) {

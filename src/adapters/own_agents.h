@@ -56,10 +56,10 @@ class OwnAgents final : public ResourceManager {
               const std::string& boot_id) override;
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, const wire::Forget& forget) override;
-  void tell_keeper(const std::string& node, const wire::StepToNode& step) override;
+  bool tell_keeper(const std::string& node, const wire::StepToNode& step) override;
   void signal(const std::string& node, const wire::SignalAttempt& signal) override;
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
-  void tell_step(const std::string& node, const wire::StepOrder& order) override;
+  bool tell_step(const std::string& node, const wire::StepOrder& order) override;
   void stop_nodes() override;
   void start_again(const std::string& node) override;
   void reboot(const std::string& node) override;
@@ -82,6 +82,8 @@ class OwnAgents final : public ResourceManager {
   void left(Session& session, std::string_view why);
   void end(Session& session);
   void send(Session& session, wire::ToAgent& message);
+  bool pass_on(Session& session, JobKey job, wire::ToAgent& message, bool must_arrive);  // false: no room for it
+  void send_words(Session& session);
   std::uint64_t configuration_number() const { return epoch_.value << 32 | configuration_; }
   Session* of_node(const std::string& node);
   Session* of_relay(RelayId relay);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent.pb.h"
@@ -16,17 +17,37 @@
 namespace millrace {
 namespace {
 
+// What an agent has not read, if it does not read.
+struct Traffic {
+  bool reads = true;
+  std::size_t unsent = 0, below = 0;
+  Task wish;
+  void read_all() {
+    unsent = 0;
+    if (Task then = std::exchange(wish, nullptr)) then();
+  }
+};
+
 class SentMessages final : public Link {
  public:
-  SentMessages(std::vector<wire::ToAgent>& sent, int* ended) : sent_(sent), ended_(ended) {}
+  SentMessages(std::vector<wire::ToAgent>& sent, int* ended, Traffic& traffic)
+      : sent_(sent), ended_(ended), traffic_(traffic) {}
   ~SentMessages() override { ++*ended_; }
-  void send(std::string bytes) override { ASSERT_TRUE(sent_.emplace_back().ParseFromString(bytes)); }
+  void send(std::string bytes) override {
+    if (!traffic_.reads) traffic_.unsent += bytes.size();
+    ASSERT_TRUE(sent_.emplace_back().ParseFromString(bytes));
+  }
   void close() override {}
-  std::size_t unsent() const override { return 0; }
+  std::size_t unsent() const override { return traffic_.unsent; }
+  void when_unsent_below(std::size_t bytes, Task then) override {
+    traffic_.below = bytes;
+    traffic_.wish = std::move(then);
+  }
 
  private:
   std::vector<wire::ToAgent>& sent_;
   int* ended_;
+  Traffic& traffic_;
 };
 
 struct Asked {
@@ -65,7 +86,9 @@ class OwnAgentsTest : public ::testing::Test {
     agents_.serve(observer_, Epoch{1}, hooks);
     accept({KeyRole::login, "login1"});
   }
-  void accept(const KeyName& key) { agent_ = &agents_.accept(std::make_unique<SentMessages>(sent_, &ended_), key); }
+  void accept(const KeyName& key) {
+    agent_ = &agents_.accept(std::make_unique<SentMessages>(sent_, &ended_, traffic_), key);
+  }
   void connect(bool relay_only) {
     hello(relay_only);
     ASSERT_EQ(sent_.size(), 1u);
@@ -108,6 +131,7 @@ class OwnAgentsTest : public ::testing::Test {
   CountingObserver observer_;
   std::vector<wire::ToAgent> sent_;
   int ended_ = 0;  // links
+  Traffic traffic_;
   std::vector<Asked> asked_;
   std::vector<std::uint64_t> closed_;
   std::vector<OwnAgents::RelayId> gone_;
@@ -122,6 +146,66 @@ TEST_F(OwnAgentsTest, A_heartbeat_of_an_agent_is_answered_and_reported) {
   EXPECT_TRUE(sent_[1].has_heard());
   EXPECT_EQ(observer_.registered, 1);
   EXPECT_EQ(observer_.reported, 1);
+}
+
+wire::StepToNode asks_for_step(std::uint64_t job, std::size_t bytes) {
+  wire::StepToNode message;
+  message.set_job_key(job);
+  message.mutable_request()->set_client(1);
+  message.mutable_request()->mutable_ask()->set_environment(std::string(bytes, 'x'));
+  return message;
+}
+
+TEST_F(OwnAgentsTest, What_clients_send_to_a_slow_node_waits_and_orders_go_past_it) {
+  connect(false);
+  traffic_.reads = false;
+  constexpr std::size_t large = 6u << 20;
+  int taken = 0;
+  for (int i = 0; i < 20; ++i) taken += agents_.tell_keeper("login1", asks_for_step(7, large));
+  EXPECT_EQ(sent_.size(), 2u) << "the welcome and one request; others wait here";
+  EXPECT_LE(traffic_.unsent, 2 * large);
+  EXPECT_GT(taken, 4);
+  EXPECT_LT(taken, 8) << "half of what may wait for a node";
+  EXPECT_TRUE(agents_.tell_keeper("login1", asks_for_step(8, large))) << "there is room for another job";
+  wire::StepOrder order;
+  order.set_job_key(7);
+  order.mutable_attach()->set_host(std::string(large, 'h'));
+  EXPECT_FALSE(agents_.tell_step("login1", order));
+  agents_.launch("login1", wire::LaunchPlan{}, Owner{}, "b");
+  agents_.kill("login1", wire::Kill{});
+  agents_.forget("login1", wire::Forget{});
+  ASSERT_EQ(sent_.size(), 5u);
+  EXPECT_TRUE(sent_[2].has_launch());
+  EXPECT_TRUE(sent_[3].has_kill());
+  EXPECT_TRUE(sent_[4].has_forget());
+  sent_.clear();
+  traffic_.read_all();
+  traffic_.read_all();
+  ASSERT_EQ(sent_.size(), 2u) << "one at a time";
+  EXPECT_NE(sent_[0].step().job_key(), sent_[1].step().job_key()) << "jobs take turns";
+  traffic_.reads = true;
+  traffic_.read_all();
+  EXPECT_EQ(sent_.size(), static_cast<std::size_t>(taken));
+  EXPECT_EQ(ended_, 0);
+}
+
+TEST_F(OwnAgentsTest, Launches_do_not_end_a_link_and_small_words_of_keepers_are_never_lost) {
+  connect(false);
+  traffic_.reads = false;
+  wire::LaunchPlan plan;
+  plan.set_script(std::string(10u << 20, 's'));
+  for (int i = 0; i < 20; ++i) agents_.launch("login1", plan, Owner{}, "b");
+  EXPECT_LT(traffic_.unsent, 2 * reply_size_max) << "with more a link is ended";
+  EXPECT_GE(sent_.size(), 8u);
+  wire::StepToNode heard;
+  heard.set_job_key(7);
+  heard.mutable_facts_heard()->set_number(1);
+  for (int i = 0; i < 300'000; ++i) ASSERT_TRUE(agents_.tell_keeper("login1", heard));
+  EXPECT_FALSE(agents_.tell_keeper("login1", asks_for_step(7, 1000))) << "they count";
+  const std::size_t before = sent_.size();
+  traffic_.reads = true;
+  traffic_.read_all();
+  EXPECT_EQ(sent_.size(), before + 300'000u);
 }
 
 TEST_F(OwnAgentsTest, A_heartbeat_of_a_relay_is_answered_and_counts_for_no_node) {

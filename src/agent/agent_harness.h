@@ -63,7 +63,7 @@ class FakeDialer final : public Dialer {
       dialer.sent.push_back(message);
     }
     void close() override { dialer.is_open = false; }
-    std::size_t unsent() const override { return 0; }
+    std::size_t unsent() const override { return dialer.unsent; }
     FakeDialer& dialer;
   };
   std::unique_ptr<Link> dial(LinkHandler& to) override {
@@ -75,6 +75,7 @@ class FakeDialer final : public Dialer {
   LinkHandler* handler = nullptr;
   bool is_open = false;
   int dials = 0;
+  std::size_t unsent = 0;
   std::deque<wire::ToController> sent;
 };
 

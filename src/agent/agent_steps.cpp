@@ -1,10 +1,12 @@
 // src/agent/agent_steps.cpp - steps on this node: they go with their attempt, and their keeper hears of them.
 #include "agent/agent.h"
+#include "wire/limits.h"
 #include "wire/report_words.h"
 
 namespace millrace {
 
 constexpr std::uint32_t kill_wait_of_steps = 30;
+constexpr std::size_t launches_unsent_max = reply_size_max;
 
 // Nothing of it runs any more, whether or not the node is free of it.
 static bool is_over(const wire::AttemptStatus& status) {
@@ -86,6 +88,10 @@ void Agent::keeper_said(const wire::StepFromNode& message) {
       loop_.post([this, forget = message.forget()] { this->forget(forget); });
     return;
   }
+  // Our link is all jobs'. The keeper gives its launches again.
+  if (message.has_launch() && link_ && link_->unsent() != 0 &&
+      link_->unsent() + message.ByteSizeLong() > launches_unsent_max)
+    return;
   wire::ToController up;
   *up.mutable_step() = message;
   send(std::move(up));

@@ -156,6 +156,21 @@ TEST_F(AgentTest, Words_about_steps_find_their_way_up_and_down) {
   ASSERT_EQ(supervisors_.step_orders.size(), 1u);
 }
 
+TEST_F(AgentTest, Launches_of_a_keeper_do_not_fill_the_link_that_all_jobs_share) {
+  start();
+  wire::StepFromNode launch, facts;
+  launch.mutable_launch()->mutable_plan()->set_environment(std::string(1u << 20, 'x'));
+  launch.set_node("n3");
+  facts.mutable_facts()->set_number(3);
+  supervisors_.observer->keeper_said(launch);
+  EXPECT_EQ(said().size(), 1u);
+  dialer_.unsent = reply_size_max;
+  supervisors_.observer->keeper_said(launch);
+  EXPECT_EQ(said().size(), 0u) << "the keeper gives it again";
+  supervisors_.observer->keeper_said(facts);
+  EXPECT_EQ(said().size(), 1u);
+}
+
 TEST_F(AgentTest, Older_epoch_is_refused_and_its_link_dropped) {
   start();
   deliver(launch(credential(7)));

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "wire/limits.h"
 #include "wire/program_environment.h"
+#include "wire/step_busy.h"
 
 namespace millrace {
 namespace {
@@ -27,6 +29,11 @@ Status in_prolog(AttemptName name) {
   Status status = status_of(name, Status::RUNNING_NOW);
   status.set_in_prolog(true);
   return status;
+}
+
+std::size_t memory_of(const wire::LaunchPlan& plan) { return plan.ByteSizeLong() + extra_memory_of(plan.job()); }
+std::size_t memory_of(const wire::StepToNode& message) {
+  return message.ByteSizeLong() + extra_memory_of(message.request().ask().step());
 }
 
 // How it ended is known, and that it holds the node for a while longer.
@@ -126,19 +133,7 @@ void PrologEpilog::take_up(AttemptName name) {
 
 void PrologEpilog::launch(const wire::LaunchPlan& plan, const wire::Credential& credential) {
   const AttemptName name = name_of(plan);
-  if (name.is_step()) {
-    live_steps_.insert(name);
-    const auto whole = cares_.find(name.whole());
-    if (whole == cares_.end() || whole->second.record.phase() == Record::LAUNCHED)
-      return inner_.launch(plan, credential);
-    if (whole->second.record.phase() == Record::PROLOG) {
-      whole->second.steps.emplace_back(plan, credential);
-      return observer_->attempt_changed(status_of(name, Status::RUNNING_NOW));
-    }
-    live_steps_.erase(name);
-    return observer_->attempt_changed(
-        end_of(name, Status::LAUNCH_FAILED, 53, "the job is over on this node", loop_.now()));
-  }
+  if (name.is_step()) return launch_step(name, plan, credential);
   if (settings_.prolog.empty() && settings_.epilog.empty()) return inner_.launch(plan, credential);
   Care& care = cares_[name];
   care.record.set_job_key(name.job_key);
@@ -146,6 +141,27 @@ void PrologEpilog::launch(const wire::LaunchPlan& plan, const wire::Credential& 
   *care.record.mutable_plan() = plan;
   *care.record.mutable_identity() = credential;
   begin_phase(name, Record::PROLOG);
+}
+
+void PrologEpilog::launch_step(AttemptName name, const wire::LaunchPlan& plan, const wire::Credential& credential) {
+  const auto whole = cares_.find(name.whole());
+  if (whole == cares_.end() || whole->second.record.phase() == Record::LAUNCHED) {
+    live_steps_.insert(name);
+    return inner_.launch(plan, credential);
+  }
+  Care& care = whole->second;
+  if (care.record.phase() != Record::PROLOG)
+    return observer_->attempt_changed(
+        end_of(name, Status::LAUNCH_FAILED, 53, "the job is over on this node", loop_.now()));
+  // Nothing is said of one that is too much: its keeper gives it again until it is.
+  const std::size_t size = memory_of(plan);
+  if (!care.steps.empty() &&
+      (care.steps.size() >= keeper_backlog_count_max || care.steps_bytes + size > keeper_backlog_max))
+    return;
+  live_steps_.insert(name);
+  care.steps_bytes += size;
+  care.steps.emplace_back(plan, credential);
+  observer_->attempt_changed(status_of(name, Status::RUNNING_NOW));
 }
 
 void PrologEpilog::begin_phase(AttemptName name, Record::Phase phase) {
@@ -201,6 +217,7 @@ void PrologEpilog::prolog_done(AttemptName name) {
   care.record.mutable_plan()->clear_environment();
   const auto steps = std::exchange(care.steps, {});
   const auto for_keeper = std::exchange(care.for_keeper, {});
+  care.steps_bytes = care.for_keeper_bytes = 0;
   write(care);
   inner_.launch(plan, identity);
   for (const wire::StepToNode& message : for_keeper) inner_.tell_keeper(message);
@@ -209,6 +226,7 @@ void PrologEpilog::prolog_done(AttemptName name) {
 
 void PrologEpilog::drop_steps(Care& care, const std::string& problem) {
   care.for_keeper.clear();
+  care.steps_bytes = care.for_keeper_bytes = 0;
   for (const auto& [step, credential] : std::exchange(care.steps, {})) {
     live_steps_.erase(name_of(step));
     observer_->attempt_changed(end_of(name_of(step), Status::LAUNCH_FAILED, 53, problem, loop_.now()));
@@ -262,6 +280,7 @@ void PrologEpilog::kill(const wire::Kill& kill) {
     const auto queued =
         std::ranges::find_if(care->second.steps, [&](const auto& each) { return name_of(each.first) == name; });
     if (queued == care->second.steps.end()) return inner_.kill(kill);
+    care->second.steps_bytes -= memory_of(queued->first);
     care->second.steps.erase(queued);
     live_steps_.erase(name);
     return observer_->attempt_changed(end_of(name, Status::EXITED, terminated, "", loop_.now()));
@@ -277,7 +296,35 @@ void PrologEpilog::kill(const wire::Kill& kill) {
 void PrologEpilog::tell_keeper(const wire::StepToNode& step) {
   const auto care = cares_.find({step.job_key(), step.attempt()});
   if (care == cares_.end() || care->second.record.phase() != Record::PROLOG) return inner_.tell_keeper(step);
-  care->second.for_keeper.push_back(step);
+  keep_for_keeper(care->second, step);
+}
+
+// A prolog may take its time, and users may ask for steps as fast as they like meanwhile.
+void PrologEpilog::keep_for_keeper(Care& care, const wire::StepToNode& message) {
+  const auto replaces = [&](const wire::StepToNode& one) {
+    if (message.has_request()) {  // the same srun asking again
+      const std::string& secret = message.request().ask().step().stdio().secret();
+      return !secret.empty() && one.has_request() && one.request().ask().step().stdio().secret() == secret;
+    }
+    return (message.has_end() && one.has_end()) || (message.has_lost() && one.has_lost());
+  };
+  const auto takes_back = [&](const wire::StepToNode& one) {
+    return message.has_left() && one.has_request() && one.request().client() == message.left().client();
+  };
+  std::erase_if(care.for_keeper, [&](const wire::StepToNode& one) {
+    if (!replaces(one) && !takes_back(one)) return false;
+    care.for_keeper_bytes -= memory_of(one);
+    return true;
+  });
+  if (message.has_left()) return;
+  const std::size_t size = memory_of(message);
+  if (is_from_client(message) &&
+      (care.for_keeper.size() >= keeper_backlog_count_max || care.for_keeper_bytes + size > keeper_backlog_max)) {
+    if (const auto answer = busy_answer(message)) observer_->keeper_said(*answer);
+    return;
+  }
+  care.for_keeper_bytes += size;
+  care.for_keeper.push_back(message);
 }
 
 void PrologEpilog::forget(const wire::Forget& forget) {

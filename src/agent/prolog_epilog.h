@@ -71,6 +71,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
     bool unwanted = false;    // killed before it was launched
     std::vector<std::pair<wire::LaunchPlan, wire::Credential>> steps;  // come when the prolog is done
     std::vector<wire::StepToNode> for_keeper;
+    std::size_t steps_bytes = 0, for_keeper_bytes = 0;
   };
 
   void attempt_changed(const wire::AttemptStatus& status) override;
@@ -85,6 +86,8 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   void exited(AttemptName name, wire::AttemptStatus end);
   void begin_epilog_if_alone(AttemptName name);
   void epilog_done(AttemptName name, bool failed);
+  void launch_step(AttemptName name, const wire::LaunchPlan& plan, const wire::Credential& credential);
+  void keep_for_keeper(Care& care, const wire::StepToNode& message);
   void drop_steps(Care& care, const std::string& problem);
   void write(const Care& care);
   bool has_live_steps(AttemptName name) const;

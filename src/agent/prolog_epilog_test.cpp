@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "sim/sim_world.h"
+#include "wire/limits.h"
 
 namespace millrace {
 namespace {
@@ -78,7 +79,7 @@ class PrologEpilogTest : public testing::Test, protected SupervisorObserver {
     }
   }
   void attempt_changed(const Status& status) override { heard_[name_of(status)] = status; }
-  void keeper_said(const wire::StepFromNode&) override {}
+  void keeper_said(const wire::StepFromNode& message) override { answers_.push_back(message.reply()); }
   void step_sampled(const wire::StepSample&) override {}
 
   void launch(std::optional<std::uint32_t> step = {}) {
@@ -109,7 +110,18 @@ class PrologEpilogTest : public testing::Test, protected SupervisorObserver {
   std::optional<PrologEpilog> hooks_;
   std::vector<Status> adopted_;
   std::map<AttemptName, Status> heard_;
+  std::vector<wire::StepReply> answers_;
 };
+
+wire::StepToNode asks_for_step(std::uint64_t client, std::size_t bytes = 0) {
+  wire::StepToNode message;
+  message.set_job_key(7);
+  message.mutable_request()->set_client(client);
+  message.mutable_request()->set_number(1);
+  message.mutable_request()->mutable_ask()->set_environment(std::string(bytes, 'x'));
+  message.mutable_request()->mutable_ask()->mutable_step()->mutable_stdio()->set_secret("of " + std::to_string(client));
+  return message;
+}
 
 TEST_F(PrologEpilogTest, launches_after_the_prolog_and_ends_after_the_epilog) {
   launch();
@@ -142,6 +154,56 @@ TEST_F(PrologEpilogTest, launches_after_the_prolog_and_ends_after_the_epilog) {
   forget.set_job_key(7);
   hooks_->forget(forget);
   EXPECT_TRUE(journal_.records.empty());
+}
+
+TEST_F(PrologEpilogTest, requests_for_steps_that_fill_a_prolog_are_to_come_again) {
+  launch();
+  constexpr std::size_t large = 6u << 20, most = keeper_backlog_max / large;
+  for (std::uint64_t client = 1; client <= most + 5; ++client) hooks_->tell_keeper(asks_for_step(client, large));
+  ASSERT_EQ(answers_.size(), 5u);
+  EXPECT_EQ(answers_[0].client(), most + 1);
+  EXPECT_EQ(answers_[0].news().kind(), wire::StepNews::WAITING);
+  EXPECT_TRUE(answers_[0].news().ask_again());
+  wire::StepToNode at_once = asks_for_step(100, large);
+  at_once.mutable_request()->mutable_ask()->set_immediate(true);
+  hooks_->tell_keeper(at_once);
+  EXPECT_EQ(answers_.back().failure().code(), 2016u) << "srun --immediate does not wait";
+  wire::StepToNode end;
+  end.set_job_key(7);
+  end.mutable_end()->set_exit_code(1);
+  hooks_->tell_keeper(end);
+  EXPECT_EQ(answers_.size(), 6u) << "the end of an allocation always has a place";
+  programs_->end(0);
+  EXPECT_EQ(supervisors_.told, static_cast<int>(most) + 1);
+}
+
+TEST_F(PrologEpilogTest, who_asks_for_a_step_again_or_leaves_during_a_prolog_takes_no_second_place) {
+  launch();
+  for (std::uint64_t client = 1; client <= 2 * keeper_backlog_count_max; ++client) {
+    wire::StepToNode left;
+    left.set_job_key(7);
+    left.mutable_left()->set_client(client);
+    hooks_->tell_keeper(asks_for_step(client));
+    hooks_->tell_keeper(left);
+  }
+  for (int i = 0; i < 100; ++i) hooks_->tell_keeper(asks_for_step(1, 6u << 20));
+  EXPECT_TRUE(answers_.empty());
+  programs_->end(0);
+  EXPECT_EQ(supervisors_.told, 1);
+}
+
+TEST_F(PrologEpilogTest, launches_of_steps_that_fill_a_prolog_are_not_taken_and_not_reported) {
+  launch();
+  wire::LaunchPlan plan;
+  plan.set_job_key(7);
+  plan.set_environment(std::string(6u << 20, 'x'));
+  for (std::uint32_t step = 0; step < 20; ++step) {
+    plan.set_step(step);
+    hooks_->launch(plan, {});
+  }
+  EXPECT_EQ(heard_.size(), 11u) << "the job and ten of its steps; the keeper gives the others again";
+  programs_->end(0);
+  EXPECT_EQ(supervisors_.launched.size(), 11u);
 }
 
 TEST_F(PrologEpilogTest, a_failed_prolog_is_followed_by_the_epilog_only) {

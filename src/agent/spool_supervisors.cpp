@@ -11,9 +11,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "agent/leftovers.h"
 #include "agent/node_isolation.h"
+#include "wire/step_busy.h"
 
 namespace millrace {
 
@@ -103,6 +105,13 @@ void SpoolSupervisors::detach(Attempt& attempt) {
   if (attempt.fd >= 0) close(attempt.fd);
   attempt.fd = -1;
   attempt.unsent.clear();
+  attempt.sent = 0;
+}
+
+// For what others than the controller cause. One that is stopped, or slow, must not fill our memory.
+bool SpoolSupervisors::Attempt::has_room_for(std::size_t bytes) const {
+  const std::size_t waiting = unsent.size() - sent;
+  return waiting == 0 || waiting + bytes <= keeper_backlog_max;
 }
 
 void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credential& credential) {
@@ -143,16 +152,25 @@ void SpoolSupervisors::send(AttemptName name, const wire::ToStep& message) {
   write_some(name);
 }
 
+bool SpoolSupervisors::send_if_room(AttemptName name, const wire::ToStep& message) {
+  const auto found = attempts_.find(name);
+  if (found != attempts_.end() && !found->second.has_room_for(message.ByteSizeLong())) return false;
+  send(name, message);
+  return true;
+}
+
 void SpoolSupervisors::write_some(AttemptName name) {
   const auto found = attempts_.find(name);
   if (found == attempts_.end()) return;
   Attempt& attempt = found->second;
-  while (attempt.fd >= 0 && !attempt.unsent.empty()) {
-    const ssize_t count = ::send(attempt.fd, attempt.unsent.data(), attempt.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (attempt.fd >= 0 && attempt.sent < attempt.unsent.size()) {
+    const ssize_t count = ::send(attempt.fd, attempt.unsent.data() + attempt.sent, attempt.unsent.size() - attempt.sent,
+                                 MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return attempt.watch->want_writable();
     if (count < 0) return;  // gone: the read side hears of it
-    attempt.unsent.erase(0, static_cast<std::size_t>(count));
+    attempt.sent += static_cast<std::size_t>(count);
+    if (attempt.sent > attempt.unsent.size() / 2) attempt.unsent.erase(0, std::exchange(attempt.sent, 0));
   }
 }
 
@@ -283,7 +301,7 @@ void SpoolSupervisors::kill(const wire::Kill& kill) {
 void SpoolSupervisors::signal(const wire::SignalAttempt& signal) {
   wire::ToStep message;
   *message.mutable_signal() = signal;
-  send(name_of(signal), message);
+  send_if_room(name_of(signal), message);
 }
 
 void SpoolSupervisors::suspend(const wire::Suspend& suspend) {
@@ -295,13 +313,16 @@ void SpoolSupervisors::suspend(const wire::Suspend& suspend) {
 void SpoolSupervisors::tell_keeper(const wire::StepToNode& step) {
   wire::ToStep message;
   *message.mutable_step() = step;
-  send({step.job_key(), step.attempt()}, message);
+  const AttemptName keeper{step.job_key(), step.attempt()};
+  if (!is_from_client(step)) return send(keeper, message);
+  if (send_if_room(keeper, message)) return;
+  if (const auto answer = busy_answer(step)) observer_->keeper_said(*answer);
 }
 
 void SpoolSupervisors::tell_step(const wire::StepOrder& order) {
   wire::ToStep message;
   *message.mutable_order() = order;
-  send(name_of(order), message);
+  send_if_room(name_of(order), message);
 }
 
 void SpoolSupervisors::tell_all(const wire::GpuReadings& readings) {
@@ -310,7 +331,7 @@ void SpoolSupervisors::tell_all(const wire::GpuReadings& readings) {
   std::vector<AttemptName> running;  // one whose connection breaks leaves the map
   for (const auto& [name, attempt] : attempts_)
     if (attempt.fd >= 0 && attempt.status.state() != wire::AttemptStatus::ENDED) running.push_back(name);
-  for (const AttemptName& name : running) send(name, message);
+  for (const AttemptName& name : running) send_if_room(name, message);
 }
 
 void SpoolSupervisors::forget(const wire::Forget& forget) {

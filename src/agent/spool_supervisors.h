@@ -60,6 +60,8 @@ class SpoolSupervisors final : public Supervisors {
     std::unique_ptr<Watch> watch;
     FrameReader reader{supervisor_frame_max};
     std::string unsent;
+    std::size_t sent = 0;  // of unsent: a long queue is not moved for each piece
+    bool has_room_for(std::size_t bytes) const;
   };
 
   void adopt_one(AttemptName name, Attempt& attempt);
@@ -67,6 +69,7 @@ class SpoolSupervisors final : public Supervisors {
   void attach(AttemptName name, Attempt& attempt, int fd);
   void detach(Attempt& attempt);
   void send(AttemptName name, const wire::ToStep& message);
+  bool send_if_room(AttemptName name, const wire::ToStep& message);  // false: too much waits for it
   void write_some(AttemptName name);
   void read_some(AttemptName name);
   void connection_lost(AttemptName name);

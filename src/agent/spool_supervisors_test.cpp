@@ -91,7 +91,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
     credential.set_boot_id("boot");
     supervisors_->launch(plan, credential);
   }
-  void keeper_said(const wire::StepFromNode&) override {}
+  void keeper_said(const wire::StepFromNode& message) override { answers_.push_back(message.reply()); }
   void step_sampled(const wire::StepSample&) override {}
   void attempt_changed(const wire::AttemptStatus& status) override {
     last_ = status;
@@ -134,6 +134,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
   wire::AttemptStatus last_;
   wire::AttemptStatus::State wanted_ = wire::AttemptStatus::ENDED;
   int changes_ = 0;
+  std::vector<wire::StepReply> answers_;
 };
 
 TEST_F(SpoolSupervisorsTest, Launch_runs_ends_and_is_forgotten) {
@@ -177,6 +178,32 @@ TEST_F(SpoolSupervisorsTest, Next_agent_adopts_what_runs_and_can_kill_it) {
   supervisors_->kill(kill);
   run_until(wire::AttemptStatus::ENDED);
   EXPECT_EQ(last_.exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+}
+
+TEST_F(SpoolSupervisorsTest, What_clients_ask_of_a_supervisor_that_does_not_read_is_bounded) {
+  make_fifo("ready");
+  launch("echo up > ready; sleep 1000");
+  EXPECT_EQ(line(), "up");
+  const pid_t reader = supervisor();
+  ASSERT_EQ(::kill(reader, SIGSTOP), 0);
+  wire::StepToNode message;
+  message.set_job_key(7);
+  message.mutable_request()->set_client(1);
+  message.mutable_request()->mutable_ask()->set_environment(std::string(6u << 20, 'x'));
+  for (std::uint64_t number = 1; number <= 20; ++number) {
+    message.mutable_request()->set_number(number);
+    supervisors_->tell_keeper(message);
+  }
+  EXPECT_GE(answers_.size(), 9u) << "ten requests wait at most, and what the socket takes";
+  EXPECT_LE(answers_.size(), 10u);
+  for (const wire::StepReply& answer : answers_) EXPECT_TRUE(answer.news().ask_again());
+  wire::Kill kill;
+  kill.set_job_key(7);
+  kill.set_kill_wait_seconds(30);
+  supervisors_->kill(kill);
+  ASSERT_EQ(::kill(reader, SIGCONT), 0);
+  run_until(wire::AttemptStatus::ENDED);
+  EXPECT_EQ(last_.exit_signal(), static_cast<std::uint32_t>(SIGTERM)) << "an order always has a place";
 }
 
 TEST_F(SpoolSupervisorsTest, Murdered_supervisor_loses_the_attempt_after_its_processes_are_gone) {

@@ -205,10 +205,10 @@ void SrunConsole::take_news(const wire::StepNews& news) {
   for (const std::string& note : news.notes()) say_info(command_, note);
   switch (news.kind()) {
     case wire::StepNews::WAITING:
-      if (!waited_)
+      if (!std::exchange(waited_, true))
         say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
                                news.problem() + ")");
-      waited_ = true;
+      if (news.ask_again()) watch_again_us_ = now_us() + busy_retry_us;
       return;
     case wire::StepNews::CREATED:
       step_id_ = news.step_id();

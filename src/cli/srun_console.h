@@ -63,6 +63,7 @@ class SrunConsole {
   // some minutes.
   static constexpr std::int64_t ask_again_us = 20'000'000;
   static constexpr std::int64_t watch_retry_us = 1'000'000;
+  static constexpr std::int64_t busy_retry_us = 5'000'000;  // nobody keeps our request
   struct Part {
     wire::CreateStep ask;
     std::optional<wire::StepNews> prepared{};

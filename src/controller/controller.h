@@ -205,6 +205,7 @@ class Controller final : public ResourceObserver {
                       const wire::CreateStep& ask);                   // step_ports.cpp
   bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
   void tell_of_lost(NodeIndex index, NodeLink& link);
+  void answer_step_client(const Job& job, const wire::StepReply& answer);
   void tell_keeper_of(NodeIndex node, const AttemptReport& report);
   void tell_keepers_again(NodeIndex first);
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);

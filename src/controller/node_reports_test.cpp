@@ -65,5 +65,24 @@ TEST_F(NodeReportsTest, Two_jobs_with_each_others_first_node_end) {
   EXPECT_EQ(controller->durable().job(other).state, JobState::ended);
 }
 
+TEST_F(NodeReportsTest, What_there_is_no_room_for_on_the_way_to_a_node_is_to_come_again) {
+  const JobKey key = run_job({0, 1});
+  start();
+  report("n1", {});
+  silent.has_room = false;
+  wire::Request step;
+  step.mutable_create_step()->set_job_id(state.job(key).id.value);
+  step.mutable_create_step()->mutable_step()->add_arguments("true");
+  const wire::Reply waits = ask(UserId{1000}, step);
+  EXPECT_TRUE(waits.step().ask_again()) << waits.failure().text();
+  EXPECT_FALSE(waits.more()) << "nobody answers it any more";
+  step.mutable_create_step()->set_immediate(true);
+  EXPECT_EQ(ask(UserId{1000}, step).failure().code(), 2016u);
+  wire::Request line;
+  line.mutable_notify_job()->mutable_step()->mutable_job()->set_job_id(state.job(key).id.value);
+  line.mutable_notify_job()->set_text("hello");
+  EXPECT_EQ(ask(UserId{1000}, line).failure().code(), 2016u);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -228,7 +228,8 @@ void Commands::attach_step(const wire::AttachStep& ask) {
   *order.mutable_attach() = ask.peer();
   for (const NodeIndex node : nodes_of(*job, *step))
     if (const auto link = c_.links_.find(node); link != c_.links_.end() && link->second.manager)
-      link->second.manager->tell_step(state.node(node).def->name, order);
+      if (const std::string& name = state.node(node).def->name; !link->second.manager->tell_step(name, order))
+        return refuse_with(2016, "Requested nodes are busy", "too much is on its way to node " + name);
   wire::StepView view;
   show_step(state, *job, *step, view);
   wire::Reply out = reply();
@@ -261,8 +262,9 @@ void Commands::notify_job(const wire::NotifyJob& ask) {
     const NodeIndex node = nodes_of(*job, step).front();
     const auto link = c_.links_.find(node);
     if (link == c_.links_.end() || !link->second.manager) continue;
-    link->second.manager->tell_step(state.node(node).def->name, order);
     told = true;
+    if (const std::string& name = state.node(node).def->name; !link->second.manager->tell_step(name, order))
+      return refuse_with(2016, "Requested nodes are busy", "too much is on its way to node " + name);
   }
   if (!told) return refuse_with(2017, "Invalid job id specified", "nothing of the job runs that could show a line");
   wire::Reply out = reply();
@@ -344,8 +346,9 @@ void Controller::inquire(Inquiry inquiry) {
     order.set_attempt(target.attempt.value);
     if (target.step) order.set_step(*target.step);
     order.set_inquiry(id);
-    link->second.manager->tell_step(name, order);
-    return false;
+    if (link->second.manager->tell_step(name, order)) return false;
+    at->second.answer.add_silent_nodes(name);
+    return true;
   });
   if (at->second.awaited.empty()) return answer_inquiry(id);
   at->second.timer = loop_.after(sample_patience, [this, id] { answer_inquiry(id); });

@@ -9,6 +9,7 @@
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
+#include "wire/step_busy.h"
 #include "wire/step_facts.h"
 
 namespace millrace {
@@ -54,7 +55,8 @@ bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
   if (job.placement->shares.front().lost) return false;
   const auto it = links_.find(first);
   if (it == links_.end() || !it->second.manager || !it->second.reported) return false;
-  it->second.manager->tell_keeper(commit_.durable().node(first).def->name, message);
+  if (it->second.manager->tell_keeper(commit_.durable().node(first).def->name, message)) return true;
+  if (const auto answer = busy_answer(message)) answer_step_client(job, answer->reply());
   return true;
 }
 
@@ -204,6 +206,22 @@ void Controller::tell_keeper_of(NodeIndex node, const AttemptReport& report) {
   tell_keeper(*job, message);
 }
 
+void Controller::answer_step_client(const Job& job, const wire::StepReply& answer) {
+  wire::Reply reply;
+  reply.set_number(answer.number());
+  const bool is_last =
+      answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED || answer.news().ask_again();
+  if (is_last) asked_ports_.erase({answer.client(), answer.number()});
+  if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
+  if (answer.done()) reply.mutable_done();
+  if (answer.has_news()) {
+    if (job.het && answer.news().kind() == wire::StepNews::CREATED) note_het_step(job, answer.news().step_id());
+    *reply.mutable_step() = answer.news();
+    reply.set_more(!is_last);
+  }
+  clients_.reply(answer.client(), reply);
+}
+
 void Controller::keeper_said(ResourceManager& by, const std::string& name, const wire::StepFromNode& message) {
   const auto from = own_node(by, name);
   const Job* job = from ? commit_.durable().find_job(JobKey{message.job_key()}) : nullptr;
@@ -216,18 +234,7 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
     // Only who asked this keeper hears from it.
     const auto client = step_clients_.find(answer.client());
     if (client == step_clients_.end() || !client->second.contains({job->key, job->attempt})) return;
-    wire::Reply reply;
-    reply.set_number(answer.number());
-    if (answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED)
-      asked_ports_.erase({answer.client(), answer.number()});
-    if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
-    if (answer.done()) reply.mutable_done();
-    if (answer.has_news()) {
-      if (job->het && answer.news().kind() == wire::StepNews::CREATED) note_het_step(*job, answer.news().step_id());
-      *reply.mutable_step() = answer.news();
-      reply.set_more(answer.news().kind() != wire::StepNews::ENDED);
-    }
-    return clients_.reply(answer.client(), reply);
+    return answer_step_client(*job, answer);
   }
   const auto target = node_by_name_.find(message.node());
   if (target == node_by_name_.end()) return;

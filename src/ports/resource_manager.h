@@ -61,11 +61,12 @@ class ResourceManager {
                       const std::string& boot_id) = 0;
   virtual void kill(const std::string& node, const wire::Kill& kill) = 0;
   virtual void forget(const std::string& node, const wire::Forget& forget) = 0;
-  // To the keeper of a job's steps, on this node.
-  virtual void tell_keeper(const std::string& node, const wire::StepToNode& message) = 0;
+  // To the keeper of a job's steps, on this node. False: too much of clients is on its way there, and this is not.
+  virtual bool tell_keeper(const std::string& node, const wire::StepToNode& message) = 0;
   virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
-  virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;    // or let it go on
-  virtual void tell_step(const std::string& node, const wire::StepOrder& order) = 0;  // to one supervisor
+  virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
+  virtual bool tell_step(const std::string& node,
+                         const wire::StepOrder& order) = 0;  // to one supervisor; false: as above
   virtual void stop_nodes() = 0;
   // What was said in its session counts no more: it is to register anew.
   virtual void start_again(const std::string&) {}

@@ -229,8 +229,6 @@ void SimCluster::start_controller() {
              std::to_string(durable_version_));
   if (const auto other = state.version == durable_version_ ? first_difference(last_durable_, state) : std::nullopt)
     complain("recovery gave another state than was seen: " + *other);
-  ControllerSettings controller_settings = watched_settings();
-  if (shape_.crontab) controller_settings.snapshot_bytes = 2 << 10;  // crontabs are written rarely
   ControllerHooks hooks;
   hooks.say = bugs_go_to([this](std::string bug) { complain(std::move(bug)); });
   hooks.fatal = [this, self = controlling_.get()](const std::string&) {
@@ -248,7 +246,7 @@ void SimCluster::start_controller() {
   };
   c.controller = std::make_unique<Controller>(
       Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this, c.programs.get()},
-      controller_settings, hooks, std::move(state));
+      watched_settings(shape_.crontab), hooks, std::move(state));
   c.agents = std::make_unique<OwnAgents>(c.process, signer_, OwnAgents::Settings{"sim", 1}, [](const std::string&) {});
   if (shape_.flaky_nodes > 0) {
     std::vector<std::string> theirs, ours;

@@ -3,10 +3,10 @@
 
 namespace millrace {
 
-ControllerSettings watched_settings() {
+ControllerSettings watched_settings(bool with_crontab) {
   ControllerSettings out;
   out.agent_timeout = seconds(20);
-  out.snapshot_bytes = 24 << 10;
+  out.snapshot_bytes = with_crontab ? 2 << 10 : 24 << 10;  // crontabs are written rarely
   out.crontabs = true;
   out.ask_all_laws = true;
   return out;

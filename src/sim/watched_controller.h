@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-ControllerSettings watched_settings();
+ControllerSettings watched_settings(bool with_crontab);
 // For ControllerHooks.say: what the log says of decisions that broke a law.
 std::function<void(const std::string&)> bugs_go_to(std::function<void(std::string)> complain);
 

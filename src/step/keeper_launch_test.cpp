@@ -100,5 +100,72 @@ TEST_F(LargeStepTest, Its_launches_leave_in_bursts_and_all_arrive) {
   EXPECT_EQ(std::set<std::string>(launched_.begin(), launched_.end()).size(), static_cast<std::size_t>(nodes));
 }
 
+// Many steps with the largest environment, asked for as fast as it goes.
+class ManyLargeStepsTest : public LargeStepTest {
+ protected:
+  void ask_for(int count) {
+    for (int i = 0; i < count; ++i) {
+      wire::StepRequest& request = *request_.mutable_step()->mutable_request();
+      request.set_client(++clients_);
+      request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret(std::to_string(clients_));
+      send_all(request_);
+    }
+  }
+  // The next so many answers that are no launches, by what they say.
+  void take_answers(int count) {
+    while (count > 0) {
+      const auto message = next();
+      if (!message) return;
+      if (message->step().has_launch()) launched_.push_back(message->step().node());
+      if (!message->step().has_reply()) continue;
+      const wire::StepNews& news = message->step().reply().news();
+      ++(news.ask_again() ? again_ : news.kind() == wire::StepNews::CREATED ? created_ : waiting_);
+      --count;
+    }
+  }
+  static constexpr int most = keeper_backlog_max / launch_text_max;
+  int clients_ = 0, created_ = 0, waiting_ = 0, again_ = 0;
+};
+
+TEST_F(ManyLargeStepsTest, Those_that_wait_have_so_many_bytes_and_others_are_to_come_again) {
+  Fifo gate(work_ + "/gate");
+  script("read line < gate");
+  start();
+  request_.mutable_step()->mutable_request()->mutable_ask()->set_overlap(false);
+  ask_for(1);
+  take_answers(1);
+  EXPECT_EQ(created_, 1);
+  ask_for(most + 5);
+  take_answers(most + 5);
+  EXPECT_EQ(created_, 1);
+  EXPECT_LE(waiting_, most);
+  EXPECT_GE(waiting_, most - 1);
+  EXPECT_EQ(waiting_ + again_, most + 5);
+}
+
+TEST_F(ManyLargeStepsTest, Those_whose_launches_nobody_confirms_are_bounded_and_make_room_for_others) {
+  Fifo gate(work_ + "/gate");
+  script("read line < gate");
+  start();
+  ask_for(most + 5);
+  take_answers(most + 5);
+  EXPECT_LE(created_, most);
+  EXPECT_GE(created_, most - 1);
+  EXPECT_GE(waiting_, 5);
+  EXPECT_EQ(again_, 0);
+  const int before = created_;
+  for (int node = 1; node <= nodes; ++node) {
+    wire::ToStep message;
+    message.mutable_step()->set_job_key(7);
+    message.mutable_step()->mutable_report()->set_node("c" + std::to_string(node));
+    message.mutable_step()->mutable_report()->mutable_status()->set_job_key(7);
+    message.mutable_step()->mutable_report()->mutable_status()->set_step(0);
+    message.mutable_step()->mutable_report()->mutable_status()->set_state(wire::AttemptStatus::RUNNING_NOW);
+    send_all(message);
+  }
+  take_answers(1);
+  EXPECT_EQ(created_, before + 1);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -235,9 +235,12 @@ class Supervisor final {
   std::deque<std::string> over_order_;
   struct WaitingStep {
     wire::StepRequest request;
-    bool told = false;  // that it waits
+    std::size_t bytes = 0;  // of memory
+    bool told = false;      // that it waits
   };
   std::vector<WaitingStep> waiting_steps_;
+  std::size_t unconfirmed_bytes() const;
+  void keep_waiting(const wire::StepRequest& request, std::vector<WaitingStep>::iterator known);
   std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
   struct Unconfirmed {
     wire::LaunchPlan own;  // what is this node's; the rest is in KeptStep::launch

@@ -10,12 +10,14 @@
 #include "core/model/step.h"
 #include "step/supervisor.h"
 #include "wire/limits.h"
+#include "wire/step_busy.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::int64_t order_again_after_us = 5'000'000;
 constexpr std::size_t waiting_steps_max = 10'000;
+constexpr std::size_t waiting_bytes_max = keeper_backlog_max;  // in memory that is not the job's, but root's
 constexpr std::size_t ended_steps_known_max = 4'096;
 constexpr std::int64_t waiting_notice_us = 200'000;
 
@@ -32,6 +34,10 @@ std::int64_t monotonic_us() {
 // The same srun asking again, because an answer was lost.
 bool is_same(const wire::StepRequest& a, const wire::StepRequest& b) {
   return !a.ask().step().stdio().secret().empty() && a.ask().step().stdio().secret() == b.ask().step().stdio().secret();
+}
+
+std::size_t memory_of(const wire::StepRequest& request) {
+  return request.ByteSizeLong() + extra_memory_of(request.ask().step());
 }
 
 std::vector<std::string> names_of(const std::vector<std::string>& nodes, const StepPlacement& placement) {
@@ -131,16 +137,27 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
   if (ended_ || killing_ || finish_at_us_ != 0)
     return refuse_step(request, already_done, "Job/step already completing or completed");
   // Asked again, in case we had not heard it: it keeps its place.
-  for (WaitingStep& waiting : waiting_steps_) {
-    if (!is_same(waiting.request, request)) continue;
-    waiting = {request};
-    if (tell_waiting_us_ == 0) tell_waiting_us_ = monotonic_us() + waiting_notice_us;
+  const auto known = std::ranges::find_if(
+      waiting_steps_, [&](const WaitingStep& waiting) { return is_same(waiting.request, request); });
+  if (known == waiting_steps_.end() && try_step(request)) return;
+  keep_waiting(request, known);
+}
+
+void Supervisor::keep_waiting(const wire::StepRequest& request, std::vector<WaitingStep>::iterator known) {
+  const bool is_new = known == waiting_steps_.end();
+  const std::size_t size = memory_of(request);
+  std::size_t all = size;
+  for (const WaitingStep& waiting : waiting_steps_) all += waiting.bytes;
+  if (!is_new) all -= known->bytes;
+  if (all > waiting_bytes_max || (is_new && waiting_steps_.size() >= waiting_steps_max)) {
+    if (!is_new) waiting_steps_.erase(known);
+    wire::StepToNode message;
+    *message.mutable_request() = request;
+    if (const auto answer = busy_answer(message)) send_from_keeper(*answer);
     return;
   }
-  if (try_step(request)) return;
-  if (waiting_steps_.size() >= waiting_steps_max)
-    return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
-  waiting_steps_.push_back({request});
+  if (is_new) known = waiting_steps_.emplace(known);
+  *known = {request, size};
   if (tell_waiting_us_ == 0) tell_waiting_us_ = monotonic_us() + waiting_notice_us;
 }
 
@@ -176,8 +193,20 @@ void Supervisor::tell_waiting_steps() {
     if (!std::exchange(waiting.told, true)) tell_step_client(waiting.request, news);
 }
 
+// Of launches that nobody has confirmed: each step's environment is kept until then.
+std::size_t Supervisor::unconfirmed_bytes() const {
+  std::size_t bytes = 0;
+  for (auto it = unconfirmed_.begin(); it != unconfirmed_.end();
+       it = unconfirmed_.lower_bound({it->first.first + 1, ""}))
+    if (const auto step = steps_.find(it->first.first); step != steps_.end())
+      bytes += step->second.launch.environment().size() + extra_memory_of(step->second.launch.job());
+  return bytes;
+}
+
 bool Supervisor::try_step(const wire::StepRequest& request) {
-  auto placement = keeper_->find_room(request.ask());
+  Result<StepPlacement> placement = fail(Errc::unavailable, "Requested nodes are busy");
+  if (unconfirmed_.empty() || unconfirmed_bytes() + memory_of(request) <= waiting_bytes_max)
+    placement = keeper_->find_room(request.ask());
   if (placement) {
     const std::uint32_t most = plan_.tasks_per_node_max();
     if (most != 0 && std::ranges::any_of(placement->shares, [&](const StepShare& share) { return share.tasks > most; }))
@@ -370,6 +399,7 @@ void Supervisor::confirm(std::uint32_t id, const std::string& node) {
   const bool last = next == unconfirmed_.end() || next->first.first != id;
   if (const auto step = steps_.find(id); last && step != steps_.end()) step->second.launch.Clear();
   order_steps();
+  if (last && !waiting_steps_.empty()) try_waiting_steps();
 }
 
 void Supervisor::hear_step_report(const wire::StepReport& report) {
