@@ -77,17 +77,18 @@ Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given) {
   return RealFilesystem::open_directory(path, true);
 }
 
-Result<State> recover_state(Filesystem& files, bool without_mark) {
+Result<State> recover_state(Filesystem& files, std::vector<SkippedEvent>& skipped, bool without_mark) {
   OnlyLooking looking(files, without_mark);
   Result<RecoveredLog> log = recover_log(looking);
   for (int tries = 1; !log && tries < tries_max; ++tries) log = recover_log(looking);
   if (!log) return std::unexpected(std::move(log).error());
-  return replay(log->recovered);
+  return replay(log->recovered, &skipped);
 }
 
 Result<State> read_state(Filesystem& files) {
-  MR_TRY(State state, recover_state(files));
-  if (const auto repair = decide_repair(state, Time{})) {
+  std::vector<SkippedEvent> skipped;
+  MR_TRY(State state, recover_state(files, skipped));
+  if (const auto repair = decide_repair(state, Time{}, skipped)) {
     if (repair->still_broken)
       return fail(Errc::corrupt, "the log leads to an impossible state: " + *repair->still_broken);
     apply(state, repair->event);  // as the next start of the controller would

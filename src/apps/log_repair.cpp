@@ -27,9 +27,22 @@ std::string describe_job(const State& state, JobKey key) {
 
 }  // namespace
 
+// Of a start that went no further than that.
+static bool is_kept_already(const std::string& directory, const std::string& kept) {
+  std::error_code wrong;
+  if (!fs::exists(kept, wrong)) return false;
+  for (const auto& entry : fs::directory_iterator(directory, wrong)) {
+    const std::string name = entry.path().filename().string();
+    if (!segment_number(name) && !snapshot_index(name)) continue;
+    if (fs::file_size(kept + "/" + name, wrong) != entry.file_size(wrong) || wrong) return false;
+  }
+  return !wrong;
+}
+
 Result<std::string> keep_log(const std::string& directory, std::uint64_t version, bool whole) {
   std::error_code wrong;
   std::string kept = directory + ".kept-" + std::to_string(version);
+  if (!whole && is_kept_already(directory, kept)) return kept;
   for (int more = 2; fs::exists(kept, wrong); ++more)
     kept = directory + ".kept-" + std::to_string(version) + "-" + std::to_string(more);
   if (!fs::create_directory(kept, wrong)) return io_failure(kept, wrong);
@@ -53,6 +66,7 @@ Result<std::string> keep_log(const std::string& directory, std::uint64_t version
 std::vector<std::string> describe_repair(const State& before, const LedgerRepair& repair) {
   std::vector<std::string> lines;
   const RecordsPutAside& event = repair.event;
+  for (const std::string& words : repair.skipped) lines.push_back("passed over: " + words);
   for (const std::string& law : event.laws) lines.push_back("a law of the ledger is broken: " + law);
   for (const JobKey key : event.jobs) lines.push_back("put aside: " + describe_job(before, key));
   const auto list = [&](const char* what, const auto& ids) {
@@ -70,7 +84,7 @@ std::vector<std::string> describe_repair(const State& before, const LedgerRepair
       lines.push_back("put aside: what was ordered of node " + before.node(index).def->name);
   if (event.jobs.empty() && event.crontabs.empty() && event.triggers.empty() && event.kept_runs.empty() &&
       event.associations.empty() && event.run_histories.empty() && event.reservations.empty() && event.qos.empty() &&
-      event.nodes.empty())
+      event.nodes.empty() && repair.skipped.empty())
     lines.emplace_back("no record is lost: counts and indexes were wrong and are made anew");
   return lines;
 }
@@ -126,6 +140,20 @@ Result<void> cut_log(Filesystem& files, const LogDamage& at) {
   MR_TRY_VOID(file->truncate(at.offset));
   MR_TRY_VOID(file->sync_data());
   return files.sync_directory();
+}
+
+Result<std::optional<RecordsPutAside>> repair_at_start(const std::string& directory, const State& recovered,
+                                                       const std::vector<SkippedEvent>& skipped, Time now,
+                                                       const std::function<void(const std::string&)>& say) {
+  auto repair = decide_repair(recovered, now, skipped);
+  if (!repair) return std::nullopt;
+  for (const std::string& line : describe_repair(recovered, *repair)) say(line);
+  // Before anything is kept: whoever starts us again and again would fill the disk.
+  if (repair->still_broken)
+    return fail(Errc::corrupt, "the log leads to an impossible state: " + *repair->still_broken);
+  MR_TRY(const std::string kept, in_context(keep_log(directory, recovered.version), "keeping a copy of the log"));
+  say("the log as it was is kept in " + kept + "; `millrace log dump` shows it");
+  return std::move(repair->event);
 }
 
 }  // namespace millrace

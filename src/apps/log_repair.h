@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +13,18 @@
 namespace millrace {
 
 // Every file of the log under a second name, in a folder beside it, so that nothing that is repaired is lost. Gives the
-// path of the folder. `whole`: as copies, because the files are about to be cut.
+// path of the folder: that of an earlier start where one has kept the same already. `whole`: as copies, because the
+// files are about to be cut.
 Result<std::string> keep_log(const std::string& directory, std::uint64_t version, bool whole = false);
 
 // For the administrator, a line each: which laws were broken, and whose jobs and records are put aside.
 std::vector<std::string> describe_repair(const State& before, const LedgerRepair& repair);
+
+// What a start does about a state that breaks laws, or a log with events that cannot have happened: the fact with which
+// it begins, or nothing. Keeps the log and says so, unless the state cannot be served even then.
+Result<std::optional<RecordsPutAside>> repair_at_start(const std::string& directory, const State& recovered,
+                                                       const std::vector<SkippedEvent>& skipped, Time now,
+                                                       const std::function<void(const std::string&)>& say);
 
 struct LogDamage {
   std::string file;

@@ -89,7 +89,6 @@ class ControllerProcess {
   void keep_high_mark();
   void stop() { loop_.stop(); }
   Result<void> leave_root();
-  Result<void> repair(const std::string& directory);
   void open_munge();
   std::optional<NodeProof> proof_of(std::string_view identity);
   ControllerSettings settings() const;
@@ -168,24 +167,16 @@ Result<void> ControllerProcess::open_log() {
   if (opened.second.cut_bytes > 0)
     log_file_.say("cut " + std::to_string(opened.second.cut_bytes) +
                   " bytes of an unfinished write from the end of the log");
-  MR_TRY(recovered_, replay(opened.second));
+  std::vector<SkippedEvent> skipped;
+  MR_TRY(recovered_, replay(opened.second, &skipped));
   MR_TRY(key_, find_cluster_key(configuration_, recovered_));  // before anything is changed
-  MR_TRY_VOID(repair(directory));
+  // A record that breaks a law must not keep the controller from serving all the others.
+  MR_TRY(const auto repair,
+         repair_at_start(directory, recovered_, skipped, Time{std::int64_t{time(nullptr)} * 1'000'000},
+                         [this](const std::string& line) { log_file_.complain(line); }));
+  if (repair) first_facts_.push_back(*repair);
   log_file_.say("recovered " + std::to_string(recovered_.jobs.size()) + " jobs from " +
                 std::to_string(recovered_.version) + " events");
-  return {};
-}
-
-// A record that breaks a law must not keep the controller from serving all the others.
-Result<void> ControllerProcess::repair(const std::string& directory) {
-  auto repair = decide_repair(recovered_, Time{std::int64_t{time(nullptr)} * 1'000'000});
-  if (!repair) return {};
-  MR_TRY(const std::string kept, in_context(keep_log(directory, recovered_.version), "keeping a copy of the log"));
-  for (const std::string& line : describe_repair(recovered_, *repair)) log_file_.complain(line);
-  log_file_.complain("the log as it was is kept in " + kept + "; `millrace log dump` shows it");
-  if (repair->still_broken)
-    return fail(Errc::corrupt, "the log leads to an impossible state: " + *repair->still_broken);
-  first_facts_.push_back(std::move(repair->event));
   return {};
 }
 

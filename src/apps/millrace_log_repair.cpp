@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-int say_laws(const State& state) {
-  const auto repair = decide_repair(state, Time{});
+int say_laws(const State& state, const std::vector<SkippedEvent>& skipped) {
+  const auto repair = decide_repair(state, Time{}, skipped);
   if (!repair) {
     say("every law of the ledger holds: there is nothing to repair");
     return 0;
@@ -35,8 +35,9 @@ int cut(const std::string& path, const LogDamage& damage) {
   say("the log as it was is kept in " + *kept);
   if (const auto done = cut_log(**files, damage); !done) return say_failure("log", done.error().story);
   say("cut: the log ends with event " + std::to_string(damage.next_index - 1) + " now");
-  const auto state = recover_state(**files);
-  return state ? say_laws(*state) : say_failure("log", "it still cannot be read: " + state.error().story);
+  std::vector<SkippedEvent> skipped;
+  const auto state = recover_state(**files, skipped);
+  return state ? say_laws(*state, skipped) : say_failure("log", "it still cannot be read: " + state.error().story);
 }
 
 // Everything can be read, and the end of what was acknowledged is not there.
@@ -49,11 +50,12 @@ int accept_loss(const std::string& path, std::uint64_t acknowledged) {
   if (!kept) return say_failure("log", "keeping a copy of the log: " + kept.error().story);
   say("the log as it was is kept in " + *kept);
   if (const auto done = forget_high_mark(**files); !done) return say_failure("log", done.error().story);
-  const auto state = recover_state(**files);
+  std::vector<SkippedEvent> skipped;
+  const auto state = recover_state(**files, skipped);
   if (!state) return say_failure("log", "it still cannot be read: " + state.error().story);
   say("the log ends with event " + std::to_string(state->version) +
       " now; numbers of jobs that are lost will be given " + "out again");
-  return say_laws(*state);
+  return say_laws(*state, skipped);
 }
 
 }  // namespace
@@ -63,11 +65,12 @@ int run_log_repair(const std::string& given, bool may_cut, bool accepts_loss) {
   if (!path) return say_failure("log", path.error().story);
   const auto files = RealFilesystem::open_directory(*path, true);
   if (!files) return say_failure("log", files.error().story);
-  const auto state = recover_state(**files);
-  if (state) return say_laws(*state);
+  std::vector<SkippedEvent> skipped;
+  const auto state = recover_state(**files, skipped);
+  if (state) return say_laws(*state, skipped);
   say(state.error().story);
   const auto acknowledged = read_high_mark(**files);
-  if (acknowledged && recover_state(**files, true)) {  // nothing else is wrong
+  if (acknowledged && recover_state(**files, skipped, true)) {  // nothing else is wrong
     if (accepts_loss) return accept_loss(*path, *acknowledged);
     say("what is there can be read; restore the log from where it is whole, or `millrace log repair " + given +
         " --accept-loss` goes on without what is missing and keeps a copy of the log");

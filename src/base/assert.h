@@ -7,7 +7,12 @@
 
 namespace millrace {
 
+// Hears of a failed assertion first, in this thread, and may throw: for whoever can do without what was begun, and for
+// nobody else (wire/replay).
+inline thread_local void (*on_failed_assertion)(const char* what) = nullptr;
+
 [[noreturn]] inline void assertion_failed(const char* what, std::source_location at = std::source_location::current()) {
+  if (on_failed_assertion != nullptr) on_failed_assertion(what);
   std::fprintf(stderr, "bug: %s at %s:%u\n", what, at.file_name(), static_cast<unsigned>(at.line()));
   std::abort();
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "apps/log_dump.h"
+#include "apps/log_repair.h"
 #include "core/admission/put_records_aside.h"
 #include "core/ledger/compare.h"
 #include "core/ledger/invariants.h"
@@ -155,6 +156,25 @@ TEST_P(ImpossibleLogs, Repair_leaves_a_state_that_can_be_served) {
   const auto again = decode_state(encode_state(*state));
   ASSERT_TRUE(again) << again.error().story;
   EXPECT_EQ(first_difference(*again, *state), std::nullopt) << "what is derived is what a snapshot would derive";
+}
+
+TEST_P(ImpossibleLogs, Starts_that_come_to_nothing_keep_the_log_once) {
+  std::string said;
+  for (int starts = 0; starts < 3; ++starts) {
+    GoldenLog log;
+    ASSERT_TRUE(log.open(copy_, {}));
+    const auto state = replay(log.recovered);
+    ASSERT_TRUE(state);
+    const auto fact = repair_at_start(copy_, *state, {}, Time{1'800'000'000'000'000},
+                                      [&](const std::string& line) { said += line + "\n"; });
+    ASSERT_TRUE(fact && *fact) << fact.error().story;
+  }
+  std::vector<fs::path> kept;
+  for (const auto& entry : fs::directory_iterator(fs::path{copy_}.parent_path()))
+    if (entry.path().string().starts_with(copy_ + ".kept-")) kept.push_back(entry.path());
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_NE(said.find("the log as it was is kept in " + kept.at(0).string()), std::string::npos) << said;
+  for (const fs::path& folder : kept) fs::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Format1, ImpossibleLogs, testing::Values("format1/impossible", "format1/impossible_compacted"),

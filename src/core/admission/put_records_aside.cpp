@@ -48,11 +48,15 @@ bool add(RecordsPutAside& event, const BrokenRecord& record) {
 
 }  // namespace
 
-std::optional<LedgerRepair> decide_repair(const State& state, Time now) {
+std::optional<LedgerRepair> decide_repair(const State& state, Time now, const std::vector<SkippedEvent>& skipped) {
   std::vector<BrokenLaw> broken = broken_laws(state);
-  if (broken.empty()) return std::nullopt;
+  if (broken.empty() && skipped.empty()) return std::nullopt;
   LedgerRepair repair;
   repair.event.at = now;
+  for (const SkippedEvent& each : skipped) {
+    repair.event.skipped.push_back(each.index);
+    repair.skipped.push_back(each.words);
+  }
   for (const BrokenLaw& law : broken) repair.event.laws.push_back(law.words);
   // The first round makes only what follows from the records anew; each later one leaves out what is still wrong.
   for (int round = 0; round < rounds_max; ++round) {

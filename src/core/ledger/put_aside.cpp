@@ -55,7 +55,8 @@ void drop_crontabs(State& state, const RecordsPutAside& e) {
       shorter.emplace_back(uid, std::move(left));
   }
   for (auto& [uid, crontab] : shorter) state.crontabs.set(uid, SharedValue(std::move(crontab)));
-  for (const JobKey key : keys_of(state)) recur_only_if_listed(state, key);
+  for (const JobKey key : keys_of(state))  // one that has ended is asked when somebody runs it again
+    if (state.job(key).state != JobState::ended) recur_only_if_listed(state, key);
 }
 
 void drop_orders(State& state, NodeIndex index) {

@@ -168,8 +168,9 @@ struct RecordsPutAside {
   std::vector<UserId> run_histories;
   std::vector<ReservationId> reservations{};
   std::vector<QosId> qos{};
-  std::vector<NodeIndex> nodes;   // they stay; what was ordered of them (power, return to service) is dropped
-  std::vector<std::string> laws;  // that were broken, in words
+  std::vector<NodeIndex> nodes;          // they stay; what was ordered of them (power, return to service) is dropped
+  std::vector<std::string> laws;         // that were broken, in words
+  std::vector<std::uint64_t> skipped{};  // indexes of events before this that cannot have happened and are passed over
   Time at;
   static constexpr EventTag event{1200, "RecordsPutAside"};
   template <class Self, class Visit>
@@ -185,6 +186,7 @@ struct RecordsPutAside {
     visit(9, "at", self.at);
     visit(1320, "reservations", self.reservations);
     visit(1321, "qos", self.qos);
+    visit(1322, "skipped", self.skipped);
   }
 };
 
