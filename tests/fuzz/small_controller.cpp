@@ -32,7 +32,7 @@ class MemoryLog final : public EventLog {
     for (std::string& event : batch.events) events.push_back(std::move(event));
     loop_.post([done = std::move(done), index = events.size()]() mutable { done(index); });
   }
-  Room room(std::uint64_t) const override { return Room::enough; }
+  Room room(std::uint64_t) const override { return full ? Room::reserve_only : Room::enough; }
   bool has_payload(const PayloadId& id) const override { return payloads_.contains(id); }
   void read_payload(const PayloadId& id, std::move_only_function<void(Result<std::string>)> done) override {
     const auto it = payloads_.find(id);
@@ -45,6 +45,7 @@ class MemoryLog final : public EventLog {
   }
   std::uint64_t bytes_since_snapshot() const override { return 0; }
   std::vector<std::string> events;
+  bool full = false;
 
  private:
   Loop& loop_;
@@ -200,6 +201,8 @@ State SmallController::replayed() const {
   for (const std::string& bytes : parts_->log.events) millrace::apply(state, *decode_event(bytes));
   return state;
 }
+
+void SmallController::fill_disk(bool full) { parts_->log.full = full; }
 
 void SmallController::run() {
   const Time until = parts_->world.now() + seconds(3);

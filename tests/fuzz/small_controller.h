@@ -21,8 +21,9 @@ class SmallController {
   wire::Reply request(std::uint32_t uid, std::string_view bytes);    // of a client; the last answer to it
   void from_agent(const std::string& node, std::string_view bytes);  // the numbers of the session are put right
   const State& durable() const;
-  State replayed() const;  // what the state it began with and its log come to
-  void run();              // a few seconds
+  State replayed() const;     // what the state it began with and its log come to
+  void run();                 // a few seconds
+  void fill_disk(bool full);  // no room but the reserve
 
  private:
   struct Parts;

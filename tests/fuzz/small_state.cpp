@@ -61,4 +61,32 @@ State small_state() {
   return state;
 }
 
+State state_with_roles() {
+  State state = small_state();
+  const Time at = now + microseconds(1);
+  const auto add = [&](std::uint32_t parent, const char* account, const char* user,
+                       std::vector<std::string> coordinators) {
+    Association out;
+    out.id = state.next_association;
+    out.parent = AssociationId{parent};
+    out.account = account;
+    out.user = user;
+    out.is_default = out.user != "";
+    out.coordinators = std::move(coordinators);
+    apply(state, AssociationChanged{out, at});
+  };
+  add(0, "root", "", {});
+  add(1, "lab", "", {"u1001"});
+  add(1, "other", "", {"u1004"});
+  add(2, "lab", "u4711", {});
+  add(3, "other", "alice", {});
+  Qos qos;
+  qos.id = QosId{1};
+  qos.name = "fast";
+  apply(state, QosChanged{qos, at});
+  apply(state, AccountUserChanged{{.name = "u1002", .admin_level = AdminLevel::operates}, at});
+  apply(state, AccountUserChanged{{.name = "u1003", .admin_level = AdminLevel::administers}, at});
+  return state;
+}
+
 }  // namespace millrace::fuzz

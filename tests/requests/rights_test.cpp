@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "controller/rights.h"
-#include "core/ledger/apply.h"
+#include "request_schema.h"
 #include "small_controller.h"
 #include "small_state.h"
 
@@ -18,48 +18,6 @@ namespace millrace {
 namespace {
 
 using B = wire::Request::BodyCase;
-
-struct SchemaField {
-  std::string type, name;
-  int number = 0;
-};
-using Schema = std::map<std::string, std::vector<SchemaField>>;
-
-std::string without_comments(std::string text) {
-  text = std::regex_replace(text, std::regex{R"(//[^\n]*)"}, "");
-  return std::regex_replace(text, std::regex{R"(/\*[^*]*\*/)"}, "");
-}
-
-// Fields by message; those of nested messages and of a oneof count for the message around them.
-Schema read_schema() {
-  Schema out;
-  for (const char* name : {"client", "job"}) {
-    std::ifstream file{std::string{SCHEMA_DIR} + "/" + name + ".proto"};
-    std::stringstream bytes;
-    bytes << file.rdbuf();
-    const std::string text = without_comments(bytes.str());
-    EXPECT_FALSE(text.empty()) << name;
-    const std::regex field{R"((?:optional |repeated )?([A-Za-z][\w.]*) (\w+) = (\d+);)"},
-        message{R"(message (\w+) \{)"};
-    for (std::sregex_iterator at{text.begin(), text.end(), message}, end; at != end; ++at) {
-      int depth = 1;
-      std::size_t from = static_cast<std::size_t>(at->position() + at->length()), to = from;
-      for (; to < text.size() && depth > 0; ++to) depth += text[to] == '{' ? 1 : text[to] == '}' ? -1 : 0;
-      const std::string body = text.substr(from, to - from);
-      for (std::sregex_iterator each{body.begin(), body.end(), field}; each != end; ++each)
-        if (body.find("enum " + (*each)[1].str() + " {") == std::string::npos)
-          out[(*at)[1].str()].push_back({(*each)[1], (*each)[2], std::stoi((*each)[3])});
-    }
-  }
-  return out;
-}
-
-// Every message that a request can hold, however deep.
-void reach(const Schema& schema, const std::string& message, std::set<std::string>& seen) {
-  const auto found = schema.find(message);
-  if (found == schema.end() || !seen.insert(message).second) return;
-  for (const SchemaField& field : found->second) reach(schema, field.type, seen);
-}
 
 TEST(Rights, Table_has_every_kind_of_request) {
   const Schema schema = read_schema();
@@ -103,19 +61,6 @@ constexpr Role roles[] = {{"user", 1000, Rank::user},         {"coordinator", 10
                           {"operator", 1002, Rank::operates}, {"administrator", 1003, Rank::administers},
                           {"SlurmUser", 990, Rank::super},    {"root", 0, Rank::super}};
 
-State state_with_roles() {
-  State state = fuzz::small_state();
-  const Time at{1'700'000'000'000'001};
-  Association root;
-  root.id = AssociationId{1};
-  root.account = "root";
-  root.coordinators = {"u1001"};
-  apply(state, AssociationChanged{root, at});
-  apply(state, AccountUserChanged{{.name = "u1002", .admin_level = AdminLevel::operates}, at});
-  apply(state, AccountUserChanged{{.name = "u1003", .admin_level = AdminLevel::administers}, at});
-  return state;
-}
-
 constexpr std::uint32_t denied = 2002;
 
 // What a request of this kind without anything in it is told.
@@ -135,7 +80,7 @@ wire::Request empty_request(B kind) {
 TEST(Rights, Requests_need_the_rank_of_their_row) {
   for (const RequestRight& right : request_rights()) {
     if (right.rank == Rank::user || right.request == B::kShutdown) continue;
-    fuzz::SmallController controller(state_with_roles());
+    fuzz::SmallController controller(fuzz::state_with_roles());
     for (const Role& role : roles) {
       const wire::Reply reply = controller.request(role.uid, empty_request(right.request).SerializeAsString());
       const bool refused = reply.failure().code() == denied;
@@ -183,7 +128,7 @@ std::map<std::string, wire::Request> ways_to_be_another() {
 TEST(Rights, Only_root_and_SlurmUser_act_as_somebody_else) {
   for (const auto& [what, request] : ways_to_be_another())
     for (const Role& role : roles) {
-      fuzz::SmallController controller(state_with_roles());  // job 1, root's, runs by now
+      fuzz::SmallController controller(fuzz::state_with_roles());  // job 1, root's, runs by now
       const wire::Reply reply = controller.request(role.uid, request.SerializeAsString());
       EXPECT_EQ(reply.failure().code() == denied, role.rank < Rank::super)
           << role.name << ": " << what << ": " << reply.failure().code() << " " << reply.failure().text();
@@ -193,7 +138,7 @@ TEST(Rights, Only_root_and_SlurmUser_act_as_somebody_else) {
 // The files of another user's job are written as that user.
 TEST(Rights, Managers_of_a_job_do_not_say_which_files_it_writes) {
   for (const Role& role : roles) {
-    fuzz::SmallController controller(state_with_roles());
+    fuzz::SmallController controller(fuzz::state_with_roles());
     wire::Request request;
     request.set_number(1);
     request.mutable_update_job()->mutable_job()->set_job_id(5);

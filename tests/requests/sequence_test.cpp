@@ -7,17 +7,25 @@
 #include "agent.pb.h"
 #include "base/prng.h"
 #include "controller/rights.h"
+#include "core/admission/put_records_aside.h"
+#include "core/ledger/apply.h"
 #include "core/ledger/compare.h"
 #include "core/ledger/invariants.h"
+#include "core/model/account_change.h"
 #include "small_controller.h"
+#include "small_state.h"
 #include "target.h"
+#include "wire/event_codec.h"
 
 namespace millrace {
 namespace {
 
 using B = wire::Request::BodyCase;
 
-constexpr std::uint32_t users[] = {0, 990, 1000, 1001, 1002};
+// root, SlurmUser, users, coordinators of two accounts, an operator and an administrator.
+constexpr std::uint32_t users[] = {0, 990, 1000, 4711, 1001, 1004, 1002, 1003};
+
+constexpr Time now{1'700'000'000'000'000};
 
 class Sequence {
  public:
@@ -26,6 +34,7 @@ class Sequence {
   void run(int requests) {
     for (int i = 0; i < requests; ++i) {
       if (random_.chance(1, 4)) report();
+      if (random_.chance(1, 12)) controller_->fill_disk(random_.chance(1, 2));
       const std::uint32_t uid = users[random_.below(std::size(users))];
       controller_->request(uid, next_request());
       if (const auto broken = broken_law(controller_->durable())) FAIL() << *broken << " after request " << i;
@@ -36,11 +45,26 @@ class Sequence {
   }
 
  private:
+  // From the log, or from a snapshot of what it came to; or as after a start that had counts and indexes to make anew.
   void restart() {
-    const State replayed = controller_->replayed();
-    EXPECT_EQ(first_difference(replayed, controller_->durable()), std::nullopt) << "the log comes to another state";
-    EXPECT_EQ(broken_law(replayed), std::nullopt);
-    controller_ = std::make_unique<fuzz::SmallController>(replayed);
+    State state = controller_->replayed();
+    EXPECT_EQ(first_difference(state, controller_->durable()), std::nullopt) << "the log comes to another state";
+    EXPECT_FALSE(decide_repair(state, now)) << "a start has something to repair";
+    if (random_.chance(1, 2)) {
+      const auto read = decode_state(encode_state(state));
+      ASSERT_TRUE(read) << read.error().story;
+      EXPECT_EQ(first_difference(*read, state), std::nullopt) << "a snapshot comes to another state";
+      state = *read;
+    }
+    if (random_.chance(1, 3)) {
+      State anew = state;
+      RecordsPutAside nothing;
+      nothing.at = now;
+      apply(anew, nothing);
+      anew.version = state.version;
+      EXPECT_EQ(first_difference(anew, state), std::nullopt) << "what is made anew is something else";
+    }
+    controller_ = std::make_unique<fuzz::SmallController>(std::move(state));
   }
   std::uint32_t some_job() { return 1 + static_cast<std::uint32_t>(random_.below(next_id_)); }
 
@@ -52,6 +76,8 @@ class Sequence {
     job.set_time_limit_minutes(static_cast<std::uint32_t>(random_.below(4)));
     if (random_.chance(1, 4)) job.set_array("1-5%2");
     if (random_.chance(1, 4)) job.set_dependency("afterany:" + std::to_string(some_job()));
+    if (random_.chance(1, 4)) job.set_account(random_.chance(1, 2) ? "lab" : "other");
+    if (random_.chance(1, 4)) job.set_qos("fast");
     if (random_.chance(1, 6)) *ask.add_more_components() = job;
     ask.set_script("#!/bin/sh\n");
   }
@@ -68,11 +94,25 @@ class Sequence {
     }
   }
 
+  void change_accounts(wire::ChangeAccounts& ask) {
+    const auto setting = [](wire::AccountSetting& to, const char* key, const std::string& value) {
+      to.set_key(key);
+      to.set_op("=");
+      to.set_value(value);
+    };
+    const bool of_user = random_.chance(1, 2);
+    ask.set_action(static_cast<std::uint32_t>(random_.below(3)));
+    ask.set_entity(static_cast<std::uint32_t>(of_user ? AccountEntity::user : AccountEntity::account));
+    setting(*ask.add_where(), "name", (of_user ? "u471" : "a") + std::to_string(random_.below(3)));
+    if (of_user) setting(*ask.add_where(), "account", random_.chance(1, 2) ? "lab" : "a1");
+    if (random_.chance(2, 3)) setting(*ask.add_set(), "fairshare", std::to_string(random_.below(9)));
+  }
+
   // What people do; the rest of the kinds comes from the table, with anything in it.
   wire::Request usual_request() {
     wire::Request out;
     out.set_number(1);
-    switch (random_.below(14)) {
+    switch (random_.below(16)) {
       case 0:
       case 1:
       case 2:
@@ -119,6 +159,13 @@ class Sequence {
       case 12:
         out.mutable_remove_reservation()->set_name("r");
         break;
+      case 13:
+        change_accounts(*out.mutable_change_accounts());
+        break;
+      case 14:
+        out.mutable_update_partition()->set_name("q");
+        out.mutable_update_partition()->add_settings(random_.chance(1, 2) ? "QOS=fast" : "MaxTime=30");
+        break;
       default:
         out.mutable_set_trigger()->mutable_trigger()->set_program("/bin/true");
         out.mutable_set_trigger()->mutable_trigger()->set_job_id(some_job());
@@ -157,7 +204,8 @@ class Sequence {
   }
 
   Prng random_;
-  std::unique_ptr<fuzz::SmallController> controller_ = std::make_unique<fuzz::SmallController>();
+  std::unique_ptr<fuzz::SmallController> controller_ =
+      std::make_unique<fuzz::SmallController>(fuzz::state_with_roles());
   std::uint32_t next_id_ = 6;
 };
 
