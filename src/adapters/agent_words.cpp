@@ -1,7 +1,13 @@
 // src/adapters/agent_words.cpp - see agent_words.h.
 #include "adapters/agent_words.h"
 
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
 #include "core/model/request_limits.h"
+#include "wire/request_limits.h"
 #include "wire/step_facts.h"
 
 namespace millrace {
@@ -35,7 +41,7 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   }
   report.exit_code = status.exit_code();
   report.exit_signal = status.exit_signal();
-  report.problem = status.problem();
+  report.problem = status.problem().substr(0, problem_bytes_max);
   report.suspended = status.suspended();
   report.exited = status.exited();
   report.in_prolog = status.in_prolog();
@@ -50,7 +56,11 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
 
 std::vector<AttemptReport> reports_of(const google::protobuf::RepeatedPtrField<wire::AttemptStatus>& attempts) {
   std::vector<AttemptReport> out;
-  for (const auto& status : attempts) out.push_back(report_of(status));
+  std::set<std::tuple<JobKey, Attempt, std::optional<std::uint32_t>>> seen;
+  for (const auto& status : attempts) {
+    AttemptReport report = report_of(status);
+    if (seen.insert({report.key, report.attempt, report.step}).second) out.push_back(std::move(report));
+  }
   return out;
 }
 

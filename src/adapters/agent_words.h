@@ -9,6 +9,7 @@
 
 namespace millrace {
 
+// Each attempt and step once.
 std::vector<AttemptReport> reports_of(const google::protobuf::RepeatedPtrField<wire::AttemptStatus>& attempts);
 NodeRegistration registration_of(const wire::AgentHello& hello, const std::string& node);
 

@@ -6,6 +6,7 @@
 #include "agent.pb.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
+#include "wire/request_limits.h"
 #include "wire/step_busy.h"
 
 namespace millrace {
@@ -63,6 +64,9 @@ class OwnAgents::Session final : public LinkHandler {
  public:
   Session(OwnAgents& agents, KeyName key) : agents_(agents), key_(std::move(key)), identity_(key_.node) {}
   void message(std::string_view bytes) override {
+    // Before it is read: a key of one node must not take all memory.
+    if (const auto problem = agent_word_over_limit(bytes))
+      return agents_.left(*this, "said more than an agent may: " + *problem);
     wire::ToController message;
     if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return agents_.left(*this, "sent a message that cannot be read");

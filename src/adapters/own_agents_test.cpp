@@ -13,6 +13,7 @@
 #include "agent.pb.h"
 #include "sim/sim_world.h"
 #include "wire/frame.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -61,9 +62,10 @@ struct Asked {
 class CountingObserver final : public ResourceObserver {
  public:
   void node_registered(ResourceManager&, const NodeRegistration&) override { ++registered; }
-  void node_reported(ResourceManager&, const std::string&, const std::vector<AttemptReport>&,
+  void node_reported(ResourceManager&, const std::string&, const std::vector<AttemptReport>& said,
                      const wire::Telemetry&) override {
     ++reported;
+    attempts = said;
   }
   void node_unreachable(ResourceManager&, const std::string&) override { ++unreachable; }
   void keeper_said(ResourceManager&, const std::string&, const wire::StepFromNode&) override {}
@@ -71,6 +73,7 @@ class CountingObserver final : public ResourceObserver {
   int registered = 0;
   int reported = 0;
   int unreachable = 0;
+  std::vector<AttemptReport> attempts;
 };
 
 class OwnAgentsTest : public ::testing::Test {
@@ -206,6 +209,26 @@ TEST_F(OwnAgentsTest, Launches_do_not_end_a_link_and_small_words_of_keepers_are_
   traffic_.reads = true;
   traffic_.read_all();
   EXPECT_EQ(sent_.size(), before + 300'000u);
+}
+
+TEST_F(OwnAgentsTest, Who_says_more_than_an_agent_may_is_disconnected_before_it_is_read) {
+  connect(false);
+  wire::ToController message;
+  for (int i = 0; i <= 64 * 1024; ++i) message.mutable_report()->add_attempts();
+  say(agent_, 2, message);
+  EXPECT_EQ(ended_, 1);
+  EXPECT_EQ(observer_.reported, 0);
+  EXPECT_EQ(observer_.unreachable, 1);
+}
+
+TEST_F(OwnAgentsTest, An_attempt_that_is_reported_often_counts_once_and_says_why_in_few_words) {
+  connect(false);
+  wire::ToController message;
+  for (int i = 0; i < 1000; ++i) message.mutable_report()->add_attempts()->set_problem(std::string(10'000, 'p'));
+  message.mutable_report()->add_attempts()->set_step(0);
+  say(agent_, 2, message);
+  ASSERT_EQ(observer_.attempts.size(), 2u);
+  EXPECT_EQ(observer_.attempts[0].problem.size(), problem_bytes_max);
 }
 
 TEST_F(OwnAgentsTest, A_heartbeat_of_a_relay_is_answered_and_counts_for_no_node) {

@@ -8,6 +8,7 @@
 #include "wire/credential.h"
 #include "wire/frame.h"
 #include "wire/launch_plan_check.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 
@@ -51,7 +52,10 @@ void Agent::log(std::string text) const {
 }
 
 void Agent::start() {
-  for (const wire::AttemptStatus& status : supervisors_.adopt(*this)) attempts_[name_of(status)] = status;
+  for (const wire::AttemptStatus& status : supervisors_.adopt(*this)) {
+    wire::AttemptStatus& kept = attempts_[name_of(status)] = status;
+    if (kept.problem().size() > problem_bytes_max) kept.mutable_problem()->resize(problem_bytes_max);
+  }
   for (const auto& [name, status] : std::map(attempts_)) follow_steps(name, status);  // ends nobody followed up
   connect();
 }
@@ -110,12 +114,16 @@ void Agent::send(wire::ToController message) {
   if (!link_) return;
   message.set_session(session_);
   message.set_sequence(++sent_);
-  link_->send(message.SerializeAsString());
+  std::string bytes = message.SerializeAsString();
+  // With more than an agent may say the controller ends the connection, which is all jobs'.
+  if (const auto problem = agent_word_over_limit(bytes)) return log("not sent to the controller: " + *problem);
+  link_->send(std::move(bytes));
 }
 
 void Agent::attempt_changed(const wire::AttemptStatus& status) {
   const AttemptName name = name_of(status);
-  attempts_[name] = status;
+  wire::AttemptStatus& kept = attempts_[name] = status;
+  if (kept.problem().size() > problem_bytes_max) kept.mutable_problem()->resize(problem_bytes_max);
   lines_.verbose([&] {
     const bool ended = status.state() == wire::AttemptStatus::ENDED;
     return "attempt " + text_of(name) +

@@ -6,6 +6,7 @@
 
 #include "agent/agent_harness.h"
 #include "wire/credential.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -169,6 +170,24 @@ TEST_F(AgentTest, Launches_of_a_keeper_do_not_fill_the_link_that_all_jobs_share)
   EXPECT_EQ(said().size(), 0u) << "the keeper gives it again";
   supervisors_.observer->keeper_said(facts);
   EXPECT_EQ(said().size(), 1u);
+}
+
+TEST_F(AgentTest, What_the_controller_would_not_take_is_cut_or_not_sent) {
+  start();
+  wire::AttemptStatus failed;
+  failed.set_job_key(7);
+  failed.set_state(wire::AttemptStatus::ENDED);
+  failed.set_problem(std::string(200'000, 'p'));
+  supervisors_.observer->attempt_changed(failed);
+  loop_.advance(seconds(1));
+  const auto attempts = reported();
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].problem().size(), problem_bytes_max);
+  wire::StepFromNode facts;
+  facts.mutable_facts()->add_facts()->set_name(std::string(200'000, 'n'));
+  said();
+  supervisors_.observer->keeper_said(facts);
+  EXPECT_TRUE(said().empty());
 }
 
 TEST_F(AgentTest, Older_epoch_is_refused_and_its_link_dropped) {

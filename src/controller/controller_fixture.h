@@ -63,14 +63,15 @@ class MemoryLog final : public EventLog {
 class SilentNodes final : public ResourceManager {
  public:
   void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
-  void kill(const std::string&, const wire::Kill&) override {}
-  void forget(const std::string&, const wire::Forget&) override {}
+  void kill(const std::string&, const wire::Kill&) override { ++kills; }
+  void forget(const std::string&, const wire::Forget&) override { ++forgets; }
   bool tell_keeper(const std::string&, const wire::StepToNode&) override { return has_room; }
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string&, const wire::Suspend&) override {}
   bool tell_step(const std::string&, const wire::StepOrder&) override { return has_room; }
   void stop_nodes() override {}
   bool has_room = true;
+  std::size_t kills = 0, forgets = 0;
 };
 
 class AnyIdentity final : public Identities {

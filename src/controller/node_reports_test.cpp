@@ -84,5 +84,24 @@ TEST_F(NodeReportsTest, What_there_is_no_room_for_on_the_way_to_a_node_is_to_com
   EXPECT_EQ(ask(UserId{1000}, line).failure().code(), 2016u);
 }
 
+TEST_F(NodeReportsTest, Attempts_that_a_node_invents_are_ended_some_at_a_time_and_not_kept) {
+  const JobKey key = run_job({0, 1});
+  start();
+  std::vector<AttemptReport> invented;
+  for (std::uint64_t key = 1000; key < 1000 + 60'000; ++key) invented.push_back(ended(JobKey{key}));
+  report("n1", invented);
+  EXPECT_GT(silent.forgets, 0u);
+  EXPECT_LT(silent.forgets, 10'000u);
+  for (AttemptReport& each : invented) each.ended = false;
+  report("n1", invented);
+  EXPECT_GT(silent.kills, 0u);
+  EXPECT_LT(silent.kills, 10'000u);
+  silent.kills = silent.forgets = 0;
+  report("n1", {ended(key)});
+  run();
+  EXPECT_EQ(silent.kills, 0u);
+  EXPECT_EQ(silent.forgets, 1u) << "what is there is forgotten when its end is durable";
+}
+
 }  // namespace
 }  // namespace millrace

@@ -2,6 +2,9 @@
 #include "controller/controller.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
 
 #include "controller/node_life.h"
 #include "controller/views.h"
@@ -12,6 +15,9 @@
 
 namespace millrace {
 namespace {
+
+constexpr std::size_t orders_max = 4096;        // to one node at a time
+constexpr std::size_t ordered_max = 64 * 1024;  // that are remembered
 
 // Where the keeper of its steps is.
 bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
@@ -103,6 +109,12 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   for (const NodeIndex first : judge_reports(index))
     if (const auto it = links_.find(first); it != links_.end() && std::ranges::any_of(it->second.attempts, says_end))
       judge_reports(first);
+  // Of jobs that are not there nothing is kept: what is to be done about them has been ordered, and is again when the
+  // node still tells of them. Those whose end is not durable yet are there.
+  const auto* node = commit_.durable().nodes.find(index);
+  std::erase_if(links_[index].attempts, [&](const AttemptReport& report) {
+    return !node || !std::ranges::binary_search((*node)->jobs, report.key);
+  });
 }
 
 // Returns the first nodes of jobs that may have waited for steps on this node.
@@ -172,9 +184,18 @@ void Controller::node_unreachable(ResourceManager& by, const std::string& name) 
 void Controller::reconcile(NodeIndex index) {
   const auto it = links_.find(index);
   if (it == links_.end() || !it->second.reported || !it->second.manager) return;
-  for (const Intent& intent : difference(commit_.durable(), index, it->second.attempts))
-    order(index, it->second, intent);
-  tell_of_lost(index, it->second);
+  NodeLink& link = it->second;
+  std::set<std::tuple<JobKey, Attempt, std::optional<std::uint32_t>>> forgotten;
+  std::size_t orders = 0;
+  for (const Intent& intent : difference(commit_.durable(), index, link.attempts)) {
+    if (++orders > orders_max) break;  // the rest with the next report, which comes when these are carried out
+    order(index, link, intent);
+    if (const auto* gone = std::get_if<ForgetIntent>(&intent)) forgotten.insert({gone->key, gone->attempt, gone->step});
+  }
+  if (!forgotten.empty())
+    std::erase_if(link.attempts,
+                  [&](const AttemptReport& r) { return forgotten.contains({r.key, r.attempt, r.step}); });
+  tell_of_lost(index, link);
 }
 
 void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
@@ -185,10 +206,7 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
     forget.set_job_key(key.value);
     forget.set_attempt(attempt.value);
     if (gone->step) forget.set_step(*gone->step);
-    link.manager->forget(name, forget);
-    std::erase_if(link.attempts,
-                  [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && r.step == gone->step; });
-    return;
+    return link.manager->forget(name, forget);
   }
   if (std::holds_alternative<LetGoIntent>(intent)) return let_go(index, key, attempt);
   // Orders of different kinds about one attempt are kept apart; to suspend takes back to resume, and the reverse.
@@ -198,6 +216,10 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
   const std::int64_t step = kills && kills->step ? static_cast<std::int64_t>(*kills->step) : -1;
   const auto slot = [&](std::uint32_t which) { return std::tuple{key, attempt, step, which}; };
   if (stops) link.ordered.erase(slot(stops->suspended ? 3 : 2));
+  if (link.ordered.size() >= ordered_max)  // a node that invents attempts
+    std::erase_if(link.ordered,
+                  [&](const auto& entry) { return entry.second + settings_.relaunch_after <= loop_.steady(); });
+  if (link.ordered.size() >= ordered_max) return;
   Time& last = link.ordered[slot(kind)];
   if (last.is_set() && loop_.steady() < last + settings_.relaunch_after) return;
   last = loop_.steady();

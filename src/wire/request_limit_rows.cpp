@@ -1,42 +1,10 @@
 // src/wire/request_limit_rows.cpp - the table of request_limits.h: a row for each text, message and list that a request
 // can have, by tag. A test compares it with schema/: a field without a row fails it.
+#include "wire/limit_rows.h"
 #include "wire/request_limits.h"
 
-namespace millrace {
+namespace millrace::limit_rows {
 namespace {
-
-constexpr std::size_t kib = 1024;
-constexpr std::size_t word = 64;              // one of few words that are known
-constexpr std::size_t list = 64 * kib;        // of nodes, users, features: Slurm's limit of node lists
-constexpr std::size_t long_list = 128 * kib;  // dependencies and bindings, as Slurm
-constexpr std::size_t whole_frame = 16 << 20;
-constexpr std::size_t description = 4 << 20;     // of one job or step
-constexpr std::size_t submission = 15 << 20;     // with its script and environment: it goes on to a node in one frame
-constexpr std::size_t names_of_jobs = 64 * kib;  // a command line has no more
-constexpr std::size_t argument = 128 * kib;      // MAX_ARG_STRLEN
-
-constexpr FieldLimit text(std::uint32_t tag, std::string_view name, std::size_t bytes = name_bytes_max) {
-  return {tag, name, WireKind::text, false, bytes, 1, 0, nullptr};
-}
-constexpr FieldLimit path(std::uint32_t tag, std::string_view name) { return text(tag, name, path_bytes_max); }
-constexpr FieldLimit texts(std::uint32_t tag, std::string_view name, std::size_t bytes, std::size_t count,
-                           std::size_t total) {
-  return {tag, name, WireKind::text, true, bytes, count, total, nullptr};
-}
-constexpr FieldLimit numbers(std::uint32_t tag, std::string_view name, std::size_t count) {
-  return {tag, name, WireKind::number, true, 0, count, 0, nullptr};
-}
-constexpr FieldLimit one(std::uint32_t tag, std::string_view name, const MessageLimits& message,
-                         std::size_t bytes = whole_frame) {
-  return {tag, name, WireKind::message, false, bytes, 1, 0, &message};
-}
-constexpr FieldLimit many(std::uint32_t tag, std::string_view name, const MessageLimits& message, std::size_t count,
-                          std::size_t bytes = whole_frame) {
-  return {tag, name, WireKind::message, true, bytes, count, 0, &message};
-}
-
-// A message of numbers alone.
-constexpr MessageLimits plain(std::string_view name) { return {name, {}}; }
 
 // ---- a job ----
 
@@ -314,6 +282,12 @@ constexpr MessageLimits request{"Request", request_rows};
 
 }  // namespace
 
-const MessageLimits& request_limits() { return request; }
+constinit const MessageLimits job_limits = job;
+
+}  // namespace millrace::limit_rows
+
+namespace millrace {
+
+const MessageLimits& request_limits() { return limit_rows::request; }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/wire/request_limits.cpp - see request_limits.h. The rows of the table are in request_limit_rows.cpp.
+// src/wire/request_limits.cpp - see request_limits.h. The rows of the tables are in request_limit_rows.cpp and
+// agent_limit_rows.cpp.
 #include "wire/request_limits.h"
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t varint_type = 0, fixed64_type = 1, length_type = 2, group_type = 3, fixed32_type = 5;
 constexpr std::size_t fields_max = 64;
+// Lists in lists multiply: over all of them so many texts and messages, and numbers, become objects.
+constexpr std::size_t agent_objects_max = 512u << 10, agent_numbers_max = 4096u << 10;
 
 // One field of the wire format, as protobuf reads it.
 struct WireField {
@@ -48,6 +51,8 @@ std::optional<WireField> take_field(std::string_view& from) {
 
 class Check {
  public:
+  explicit Check(std::size_t objects_max = SIZE_MAX, std::size_t numbers_max = SIZE_MAX)
+      : objects_max_(objects_max), numbers_max_(numbers_max) {}
   // False: `problem` says what is over its limit.
   bool look(std::string_view bytes, const MessageLimits& limits) {
     MR_ASSERT(limits.fields.size() <= fields_max);
@@ -75,15 +80,18 @@ class Check {
   bool look_at(const WireField& field, const FieldLimit& row, Seen& seen) {
     if (row.kind == WireKind::number) {
       // Numbers of a list come one by one, or many in one field.
-      seen.count +=
+      const std::size_t more =
           field.type != length_type
               ? 1
               : static_cast<std::size_t>(std::ranges::count_if(field.bytes, [](char c) { return (c & 0x80) == 0; }));
+      seen.count += more;
+      numbers_ += more;
+      if (numbers_ > numbers_max_) return refuse("makes more numbers in all", numbers_max_);
       return counted(row, seen);
     }
     if (field.type != length_type) return true;  // not this field: protobuf puts it aside
     const std::size_t size = field.bytes.size();
-    ++objects;
+    if (++objects > objects_max_) return refuse("makes more parts in all", objects_max_);
     if (size > row.bytes_max) return refuse("has " + std::to_string(size) + " bytes", row.bytes_max);
     seen.bytes += size;
     if (row.total_max > 0 && seen.bytes > row.total_max) return refuse("has more bytes in all", row.total_max);
@@ -107,6 +115,8 @@ class Check {
     return false;
   }
 
+  const std::size_t objects_max_, numbers_max_;
+  std::size_t numbers_ = 0;
   std::vector<std::string_view> path_;
 };
 
@@ -115,6 +125,12 @@ class Check {
 std::optional<std::string> over_limit(std::string_view request) {
   Check check;
   if (check.look(request, request_limits())) return std::nullopt;
+  return std::move(check.problem);
+}
+
+std::optional<std::string> agent_word_over_limit(std::string_view word) {
+  Check check(agent_objects_max, agent_numbers_max);
+  if (check.look(word, agent_word_limits())) return std::nullopt;
   return std::move(check.problem);
 }
 

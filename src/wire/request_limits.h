@@ -1,5 +1,5 @@
-// src/wire/request_limits.h - how long each text and each list of a request may be: one table, looked at before a
-// request is read.
+// src/wire/request_limits.h - how long each text and each list may be of what clients and agents say: a table for each,
+// looked at before it is read.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,12 @@ const MessageLimits& request_limits();
 // What of an encoded Request is over its limit, in words; nothing: all is within its limits, or it is no Request.
 // Works on the bytes, so that what is refused has not been made into objects before.
 std::optional<std::string> over_limit(std::string_view request);
+// The same for what agents say to the controller (ToController). An agent has one key and many users' jobs: it looks
+// before it sends, so that what a user could make too long costs him that message and not the node its connection.
+const MessageLimits& agent_word_limits();
+std::optional<std::string> agent_word_over_limit(std::string_view word);
+constexpr std::size_t problem_bytes_max = 4096;  // of why an attempt failed; agents cut it
+
 // About how much memory it takes when it is read, of one that is within its limits.
 std::size_t memory_of_request(std::string_view request);
 // Its number, for the answer; 0 where it has none that can be read.

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "agent.pb.h"
 #include "client.pb.h"
 
 namespace millrace {
@@ -84,7 +85,7 @@ void compare(const Schema& schema, const MessageLimits& limits, std::set<std::st
       continue;
     }
     if (row == rows.end()) {
-      ADD_FAILURE() << where << " has no limit in wire/request_limit_rows.cpp";
+      ADD_FAILURE() << where << " has no limit in wire/request_limit_rows.cpp or agent_limit_rows.cpp";
       continue;
     }
     EXPECT_EQ(row->second->name, field.name) << where;
@@ -111,6 +112,16 @@ TEST(RequestLimits, Every_text_and_list_of_a_request_has_a_limit) {
   std::set<std::string> compared;
   compare(schema, request_limits(), compared);
   EXPECT_GT(compared.size(), 60u);
+}
+
+TEST(RequestLimits, Every_text_and_list_that_an_agent_says_has_a_limit) {
+  Schema schema;
+  for (const char* file : {"job.proto", "agent.proto"}) read_schema(file, schema);
+  std::set<std::string> compared;
+  compare(schema, agent_word_limits(), compared);
+  EXPECT_TRUE(compared.contains("LaunchPlan"));
+  EXPECT_TRUE(compared.contains("JobDescription"));
+  EXPECT_GT(compared.size(), 25u);
 }
 
 TEST(RequestLimits, A_field_that_is_too_long_is_named_with_its_length_and_limit) {
@@ -174,6 +185,57 @@ TEST(RequestLimits, What_is_no_request_is_left_to_the_decoder) {
   EXPECT_EQ(over_limit("\xff\xff\xff"), std::nullopt);
   EXPECT_EQ(over_limit(std::string_view{"\x52\x7f", 2}), std::nullopt) << "shorter than it says";
   EXPECT_EQ(number_of_request("\xff"), 0u);
+}
+
+std::string problem_of(const wire::ToController& word) {
+  return agent_word_over_limit(word.SerializeAsString()).value_or("none");
+}
+
+TEST(RequestLimits, What_an_agent_says_does_not_grow_when_it_is_read) {
+  std::string attempts;
+  for (int i = 0; i < 64 * 1024; ++i) attempts += std::string{"\x0a\x00", 2};
+  const auto report = [](const std::string& inside) {
+    wire::RelayedReply any;  // a message of the same shape: its bytes have a length before them
+    any.set_reply(inside);
+    std::string out = any.SerializeAsString();
+    out[0] = '\x5a';  // report
+    return out;
+  };
+  EXPECT_EQ(agent_word_over_limit(report(attempts)), std::nullopt);
+  EXPECT_EQ(agent_word_over_limit(report(attempts + std::string{"\x0a\x00", 2})),
+            "report.attempts has more entries; the limit is 65536");
+  wire::ToController nested;
+  for (int i = 0; i < 20; ++i) {
+    wire::AttemptStatus& attempt = *nested.mutable_report()->add_attempts();
+    for (int step = 0; step < 40'000; ++step) attempt.add_steps();
+  }
+  EXPECT_EQ(problem_of(nested), "report.attempts.steps makes more parts in all; the limit is 524288");
+  wire::ToController numbers;
+  wire::LaunchPlan* plan = numbers.mutable_step()->mutable_launch()->mutable_plan();
+  for (int i = 0; i < 5; ++i) plan->add_het_components()->mutable_ranks()->Resize(1024 * 1024, 1);
+  EXPECT_EQ(problem_of(numbers),
+            "step.launch.plan.het_components.ranks makes more numbers in all; the limit is 4194304");
+}
+
+TEST(RequestLimits, What_everybody_is_shown_of_a_node_is_short) {
+  wire::ToController hello;
+  hello.mutable_hello()->mutable_inventory()->set_os(std::string(1024, 'o'));
+  EXPECT_EQ(problem_of(hello), "none");
+  hello.mutable_hello()->mutable_inventory()->set_os(std::string(1025, 'o'));
+  EXPECT_EQ(problem_of(hello), "hello.inventory.os has 1025 bytes; the limit is 1024");
+  wire::ToController trouble;
+  trouble.mutable_report()->mutable_telemetry()->add_devices()->set_trouble(std::string(2000, 't'));
+  EXPECT_EQ(problem_of(trouble), "report.telemetry.devices.trouble has 2000 bytes; the limit is 1024");
+}
+
+TEST(RequestLimits, Plans_in_plans_are_not_followed_down) {
+  wire::ToController launch;
+  wire::LaunchPlan* plan = launch.mutable_step()->mutable_launch()->mutable_plan();
+  plan->set_environment(std::string(environment_bytes_max, 'x'));
+  plan = plan->add_het_components();
+  EXPECT_EQ(problem_of(launch), "none");
+  plan->add_het_components();
+  EXPECT_EQ(problem_of(launch), "step.launch.plan.het_components.het_components has more entries; the limit is 0");
 }
 
 }  // namespace

@@ -143,6 +143,7 @@ FUZZ_SEEDS(request_limits) {
 FUZZ_BINARY(request_limits) {
   const auto problem = over_limit(input);
   fuzz::must(!problem || !problem->empty(), "a refusal says why");
+  if (const auto of_agent = agent_word_over_limit(input)) fuzz::must(!of_agent->empty(), "a refusal says why");
   wire::Request ask;
   if (problem || !ask.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
   fuzz::must(number_of_request(input) == ask.number(), "the answer goes to the request");
