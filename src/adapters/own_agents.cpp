@@ -18,6 +18,7 @@ constexpr std::size_t launches_below = 2 * reply_size_max - (32u << 20);
 constexpr std::size_t words_below = 1u << 20;  // so much is on its way when a word of a client joins it
 constexpr std::size_t words_max = keeper_backlog_max;
 static_assert(request_size_max + envelope_max + words_below < (32u << 20), "a word fits behind launches");
+constexpr std::int64_t registrations_at_once = 100;
 constexpr std::int64_t beats_kept = 2;  // heartbeats for which a silent agent keeps its place from another machine
 
 const char* order_name(const wire::ToAgent& message) {
@@ -183,6 +184,24 @@ void OwnAgents::refuse(Session& session, const std::string& reason) {
   end(session);
 }
 
+// What a node is becomes an event, which the log keeps and everybody is shown. One that says something else each time
+// has to take its time: one for each heartbeat, and some at once. To come back as it was costs nothing.
+bool OwnAgents::may_register(const std::string& node, const wire::AgentHello& hello) {
+  wire::AgentHello what = hello;
+  what.clear_attempts();
+  what.clear_clock_us();
+  const std::string digest = sha256(what.SerializeAsString());
+  Registrations& known = registrations_[node];
+  if (digest == known.last) return true;
+  const Time now = loop_.steady();
+  const Duration beat = seconds(std::int64_t{settings_.heartbeat_seconds});
+  const Time paid = std::max(known.paid_until, now) + beat;
+  if (paid > now + beat * registrations_at_once) return false;
+  known.paid_until = paid;
+  known.last = digest;
+  return true;
+}
+
 void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   if (hello.protocol() != protocol_version)
     return refuse(session, "it speaks protocol " + std::to_string(hello.protocol()) + ", we speak " +
@@ -192,6 +211,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   if (hello.relay_only() && session.key_.role != KeyRole::login && session.key_.role != KeyRole::login_root)
     return refuse(session, "its key is that of a compute node; a relay needs one of `millrace key node " +
                                session.identity_ + " --login`");
+  if (!may_register(session.identity_, hello))
+    return refuse(session, "it says too often that it has become another one; it may again in some seconds");
   Session* older = of_node(session.identity_);
   if (older == &session && hello.relay_only() != session.relay_only_)
     return refuse(session, "it says that it is a node, and that it is a relay");

@@ -85,6 +85,7 @@ class OwnAgents final : public ResourceManager {
   bool pass_on(Session& session, JobKey job, wire::ToAgent& message, bool must_arrive);  // false: no room for it
   void send_words(Session& session);
   std::uint64_t configuration_number() const { return epoch_.value << 32 | configuration_; }
+  bool may_register(const std::string& node, const wire::AgentHello& hello);
   Session* of_node(const std::string& node);
   Session* of_relay(RelayId relay);
 
@@ -103,7 +104,12 @@ class OwnAgents final : public ResourceManager {
   std::uint64_t arrived_ = 0;
   std::uint32_t configuration_ =
       1;  // rises when the files have changed; an agent that was away hears of it in its welcome
-  std::map<std::string, Session*> by_node_;  // those that were let in: only they are heard
+  struct Registrations {
+    std::string last;  // a digest of what was said
+    Time paid_until;   // a heartbeat later with each that differs; by the clock that nobody sets
+  };
+  std::map<std::string, Registrations> registrations_;  // by the name that a key proved
+  std::map<std::string, Session*> by_node_;             // those that were let in: only they are heard
 };
 
 }  // namespace millrace

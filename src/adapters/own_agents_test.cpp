@@ -231,6 +231,33 @@ TEST_F(OwnAgentsTest, An_attempt_that_is_reported_often_counts_once_and_says_why
   EXPECT_EQ(observer_.attempts[0].problem.size(), problem_bytes_max);
 }
 
+TEST_F(OwnAgentsTest, A_node_that_becomes_another_one_with_each_hello_has_to_take_its_time) {
+  const auto come = [&](const std::string& boot) {
+    const int before = observer_.registered;
+    accept({KeyRole::login, "login1"});
+    hello(false, boot);
+    pass(seconds(20));  // so long a silent machine keeps its place
+    return observer_.registered > before;
+  };
+  int taken = 0;
+  for (int i = 0; i < 400; ++i) taken += come("boot " + std::to_string(i));
+  EXPECT_EQ(taken, 400) << "one in two heartbeats";
+  const auto come_at_once = [&](const std::string& spool) {
+    const int before = observer_.registered;
+    accept({KeyRole::login, "login1"});
+    hello(false, "same boot", spool);
+    agents_.revoke("login1", UINT32_MAX);
+    return observer_.registered > before;
+  };
+  taken = 0;
+  for (int i = 0; i < 400; ++i) taken += come_at_once("spool " + std::to_string(i));
+  EXPECT_EQ(taken, 100);
+  pass(seconds(10));
+  EXPECT_TRUE(come_at_once("one more"));
+  EXPECT_FALSE(come_at_once("another"));
+  for (int i = 0; i < 400; ++i) EXPECT_TRUE(come_at_once("one more")) << "as it was";
+}
+
 TEST_F(OwnAgentsTest, A_heartbeat_of_a_relay_is_answered_and_counts_for_no_node) {
   connect(true);
   beat();

@@ -259,6 +259,7 @@ Result<void> ControllerProcess::build() {
   completion_file_ = std::make_unique<CompletionFile>(loop_, [this](const std::string& text) { log_file_.say(text); });
   ControllerHooks hooks;
   hooks.say = [this](const std::string& text) { log_file_.say(text); };
+  hooks.say_often = [this](const std::string& kind, const std::string& line) { of_nodes_.say(kind, line); };
   hooks.log = &log_file_;
   if (schedule_log_.is_open()) hooks.schedule_log = &schedule_log_;
   hooks.fatal = [this](const std::string& text) {
@@ -323,14 +324,14 @@ Result<void> ControllerProcess::build() {
       Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_}, settings(),
       std::move(hooks), std::move(recovered_));
   recovered_ = State{};
-  sessions_.serve(*controller_);
-  sessions_.set_cluster(configuration_.cluster_name, configuration_.controller_port);
   build_agents();
   return {};
 }
 
 // Their sessions, keys and clients.
 void ControllerProcess::build_agents() {
+  sessions_.serve(*controller_);
+  sessions_.set_cluster(configuration_.cluster_name, configuration_.controller_port);
   const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
   agents_ = std::make_unique<OwnAgents>(
       loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
@@ -346,9 +347,8 @@ void ControllerProcess::build_agents() {
       [this](const std::string& text) { log_file_.complain(text); });
   programs_.log_to(log_file_);
   controller_->add_manager(*agents_);
-  const UserId slurm_user = settings().slurm_user;
   relayed_.emplace(sessions_, *agents_, *controller_,
-                   [slurm_user](UserId uid) { return uid.value == 0 || uid == slurm_user; });
+                   [slurm_user = settings().slurm_user](UserId uid) { return uid.value == 0 || uid == slurm_user; });
 }
 
 Result<void> ControllerProcess::listen_clients() {

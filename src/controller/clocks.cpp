@@ -46,7 +46,8 @@ void Controller::see_clock_of(NodeIndex index, Time its_clock) {
   if (late && !std::exchange(link.seemed_late, true)) return;
   link.seemed_late = late;
   auto events = decide_clock(commit_.decided(), index, ahead, loop_.now());
-  if (events.empty()) return;
+  if (events.empty() || !is_due(link.judged_clock)) return;
+  link.judged_clock = loop_.steady();
   const auto& judged = std::get<NodeClockJudged>(events.front());
   complain("node " + commit_.decided().node(index).def->name + ": " +
            (judged.words.empty() ? "its clock is right again" : judged.words));

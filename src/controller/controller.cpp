@@ -151,6 +151,16 @@ void Controller::know_nodes() {
   }
 }
 
+void Controller::say_often(const std::string& kind, const std::string& line) {
+  if (hooks_.say_often) return hooks_.say_often(kind, line);
+  hooks_.say(line);
+}
+
+bool Controller::is_due(Time judged) const {
+  const Duration heartbeat = std::clamp(Duration{settings_.agent_timeout.value / 5}, seconds(1), seconds(10));
+  return !judged.is_set() || loop_.steady() >= judged + heartbeat;
+}
+
 void Controller::complain(const std::string& text) {
   if (!hooks_.log) return hooks_.say(text);
   lines_.error([&] { return std::string_view{text}; });

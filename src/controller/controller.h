@@ -87,6 +87,8 @@ struct TokenRules {
 // What the process does for the controller.
 struct ControllerHooks {
   std::function<void(const std::string&)> say = [](const std::string&) {};  // the daemon's log
+  // What a node can cause as often as it likes, by kind; not set: said like all others.
+  std::function<void(const std::string& kind, const std::string& line)> say_often;
   Log* log = nullptr;           // the same with levels; null: nobody wants more than say() has
   Log* schedule_log = nullptr;  // what the scheduler decides, in a file of its own
   std::function<void(const std::string&)> fatal = [](const std::string&) {};  // stop at once: the log is lost
@@ -149,6 +151,7 @@ class Controller final : public ResourceObserver {
     Time heard_at;                        // this and the other times here: by the clock that nobody sets
     std::vector<AttemptReport> attempts;  // as last reported
     Time told_to_reboot;
+    Time judged_devices, judged_clock;  // when that last changed something
     // By job, attempt, step and kind of order:
     std::map<std::tuple<JobKey, Attempt, std::int64_t, std::uint32_t>, Time>
         ordered;  // when an order was last given, so as not to repeat it at once
@@ -185,6 +188,9 @@ class Controller final : public ResourceObserver {
   };
 
   ReadView read_view() const;
+  void say_often(const std::string& kind, const std::string& line);
+  // A node may say something else with each word. It is judged anew once in a heartbeat: what still holds comes again.
+  bool is_due(Time judged) const;
   void complain(const std::string& text);  // an error that nobody can be answered with
   void law_broken(const std::string& law, const std::vector<Event>& events);
   void changed(const Changes& changes);

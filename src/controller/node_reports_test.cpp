@@ -103,5 +103,34 @@ TEST_F(NodeReportsTest, Attempts_that_a_node_invents_are_ended_some_at_a_time_an
   EXPECT_EQ(silent.forgets, 1u) << "what is there is forgotten when its end is durable";
 }
 
+TEST_F(NodeReportsTest, A_node_whose_devices_and_clock_change_all_the_time_is_judged_once_in_a_heartbeat) {
+  run_job({0, 1});
+  start();
+  report("n1", {});
+  run();
+  const std::uint64_t before = log.written;
+  const auto beat = [&](int i) {
+    wire::Telemetry telemetry;
+    telemetry.set_measured_at_us(loop.now().value + (i % 2 == 0 ? seconds(1000).value : 0));
+    telemetry.add_devices()->set_name("gpu");
+    telemetry.mutable_devices(0)->set_trouble("trouble " + std::to_string(i));
+    controller->node_reported(silent, "n1", {}, telemetry);
+  };
+  beat(0);
+  run();
+  const std::uint64_t once = log.written - before;
+  EXPECT_GT(once, 0u);
+  for (int i = 1; i < 1000; ++i) beat(i);
+  run();
+  EXPECT_EQ(log.written - before, once);
+  const Time later = world.now() + seconds(10);
+  world.at(later, [] {});
+  while (world.now() < later) world.step();
+  beat(1001);
+  run();
+  EXPECT_GT(log.written - before, once);
+  EXPECT_LT(log.written - before, 3 * once);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -47,8 +47,8 @@ void Controller::node_registered(ResourceManager& by, const NodeRegistration& re
   const auto index = own_node(by, registration.node);
   if (!index && registration.dynamic && create_unknown(by, registration)) return node_registered(by, registration);
   if (!index)
-    return hooks_.say("registration of node " + registration.node +
-                      " ignored: it is not configured here or not this manager's");
+    return say_often(registration.node + " ignored", "registration of node " + registration.node +
+                                                         " ignored: it is not configured here or not this manager's");
   NodeLink& link = links_[*index];
   link.ordered.clear();
   link.reported = true;
@@ -58,7 +58,8 @@ void Controller::node_registered(ResourceManager& by, const NodeRegistration& re
   link.responding = true;
   link.heard_at = loop_.steady();
   observed_.edit().responding[*index] = true;
-  if (!events.empty() || !known_before) hooks_.say("node " + registration.node + " registered");
+  if (!events.empty() || !known_before)
+    say_often(registration.node + " registered", "node " + registration.node + " registered");
   if (!events.empty()) commit_.happen(std::move(events));
   if (!known_before) planning_.wanted();
   see_clock_of(*index, registration.clock);
@@ -90,7 +91,9 @@ void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry
     if (!device.trouble().empty())
       troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
   auto events = decide_devices(commit_.decided(), index, std::move(troubles), loop_.now());
-  if (events.empty()) return;
+  NodeLink& link = links_[index];
+  if (events.empty() || !is_due(link.judged_devices)) return;
+  link.judged_devices = loop_.steady();
   hooks_.say("devices of node " + commit_.decided().node(index).def->name + " were judged anew");
   commit_.happen(std::move(events));
   planning_.wanted();

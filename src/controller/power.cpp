@@ -181,15 +181,16 @@ bool Controller::create_unknown(ResourceManager& by, const NodeRegistration& reg
   if (const auto known = node_by_name_.find(registration.node); known != node_by_name_.end() || &by != default_manager_)
     return false;
   auto nodes = nodes_from_words(registration.node, registration.configuration);
-  if (!nodes)
-    return hooks_.say("node " + registration.node + " came by itself and is wrong: " + nodes.error().story), false;
+  const std::string kind = registration.node + " came by itself";
+  if (!nodes) return say_often(kind, "node " + kind + " and is wrong: " + nodes.error().story), false;
   auto decision = decide_create_node(commit_.decided(), nodes->front(), Actor{UserId{0}, true}, loop_.now());
   if (!decision) {
-    hooks_.say("node " + registration.node + " came by itself and is refused: " +
-               (decision.error().notes.empty() ? slurm_text(decision.error().code) : decision.error().notes.front()));
+    say_often(kind, "node " + kind + " and is refused: " +
+                        (decision.error().notes.empty() ? slurm_text(decision.error().code)
+                                                        : decision.error().notes.front()));
     return false;
   }
-  hooks_.say("node " + registration.node + " came by itself");
+  hooks_.say("node " + kind);
   commit_.happen(*std::move(decision));
   know_nodes();
   return node_by_name_.contains(registration.node);

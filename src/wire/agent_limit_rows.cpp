@@ -8,11 +8,11 @@
 namespace millrace::limit_rows {
 namespace {
 
-constexpr std::size_t node_list = 1024 * kib;     // of a job: all nodes of a large cluster, and in a random order
-constexpr std::size_t by_node = 256 * kib;        // numbers, one for each node
-constexpr std::size_t by_task = 1024 * kib;       // numbers, one for each task
-constexpr std::size_t words = 64 * kib;           // to be shown; some name what a user wrote
-constexpr std::size_t inventory_max = 256 * kib;  // it is kept in the log and shown to everybody
+constexpr std::size_t node_list = 1024 * kib;    // of a job: all nodes of a large cluster, and in a random order
+constexpr std::size_t by_node = 256 * kib;       // numbers, one for each node
+constexpr std::size_t by_task = 1024 * kib;      // numbers, one for each task
+constexpr std::size_t words = 64 * kib;          // to be shown; some name what a user wrote
+constexpr std::size_t inventory_max = 64 * kib;  // it is kept in the log and shown to everybody
 constexpr std::size_t attempts_max = 64 * kib;
 
 // ---- attempts and steps ----
