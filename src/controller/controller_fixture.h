@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "agent.pb.h"
 #include "config/slurm_conf.h"
 #include "controller/config_facts.h"
 #include "controller/controller.h"
@@ -62,7 +64,9 @@ class MemoryLog final : public EventLog {
 // Of nodes that hear nothing and report what the test says.
 class SilentNodes final : public ResourceManager {
  public:
-  void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
+  void launch(const std::string&, const wire::LaunchPlan& plan, const Owner&, const std::string&) override {
+    launched.push_back(plan);
+  }
   void kill(const std::string&, const wire::Kill&) override { ++kills; }
   void forget(const std::string&, const wire::Forget&) override { ++forgets; }
   bool tell_keeper(const std::string&, const wire::StepToNode&) override { return has_room; }
@@ -72,6 +76,7 @@ class SilentNodes final : public ResourceManager {
   void stop_nodes() override {}
   bool has_room = true;
   std::size_t kills = 0, forgets = 0;
+  std::vector<wire::LaunchPlan> launched;
 };
 
 class AnyIdentity final : public Identities {

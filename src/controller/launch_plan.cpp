@@ -115,7 +115,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   out.set_tasks(tasks);
   out.set_node_name(state.node(here).def->name);
   out.set_partition(state.partition(job.spec->partition).def.name);
-  out.set_cluster(facts.cluster_name);
+  put_site(facts, out);
   describe_array(state, job, out);
   grant_resources(state, job, here, out);
   out.set_restarts(job.attempt.value);
@@ -127,13 +127,17 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
       task_sampling_seconds(job.spec->extra_request().acctg_freq).value_or(facts.sample_every_seconds));
   out.set_steps_max(facts.steps_max);
   out.set_tasks_per_node_max(facts.tasks_per_node_max);
-  out.set_config_path(facts.config_path);
-  out.set_task_prolog(facts.task_prolog);
-  out.set_task_epilog(facts.task_epilog);
   return out;
 }
 
 }  // namespace
+
+void put_site(const ClusterFacts& facts, wire::LaunchPlan& to) {
+  to.set_cluster(facts.cluster_name);
+  to.set_config_path(facts.config_path);
+  to.set_task_prolog(facts.task_prolog);
+  to.set_task_epilog(facts.task_epilog);
+}
 
 wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
   wire::LaunchPlan out = plan_one(state, job, here, facts);

@@ -132,5 +132,28 @@ TEST_F(NodeReportsTest, A_node_whose_devices_and_clock_change_all_the_time_is_ju
   EXPECT_LT(log.written - before, 3 * once);
 }
 
+TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_keeper_on_another_node_says) {
+  const JobKey key = run_job({0, 1});
+  start();
+  report("n1", {});
+  report("n2", {});
+  silent.launched.clear();
+  wire::StepFromNode word;
+  word.set_job_key(key.value);
+  word.set_node("n2");
+  wire::LaunchPlan& plan = *word.mutable_launch()->mutable_plan();
+  plan.set_step(0);
+  plan.set_config_path("/tmp/mine.conf");
+  plan.set_cluster("mine");
+  plan.set_task_prolog("/tmp/mine");
+  plan.set_partition("mine");
+  controller->keeper_said(silent, "n1", word);
+  ASSERT_EQ(silent.launched.size(), 1u);
+  EXPECT_EQ(silent.launched[0].config_path(), ControllerSettings{}.cluster.config_path);
+  EXPECT_EQ(silent.launched[0].cluster(), ControllerSettings{}.cluster.cluster_name);
+  EXPECT_EQ(silent.launched[0].task_prolog(), "");
+  EXPECT_EQ(silent.launched[0].partition(), "p");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -283,6 +283,9 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
   plan.set_attempt(job.attempt.value);
   plan.clear_cpu_ids();
   plan.clear_devices();
+  put_site(settings_.cluster, plan);
+  plan.set_partition(commit_.durable().partition(job.spec->partition).def.name);
+  plan.set_group_name(job.spec->owner->group_name);
   const google::protobuf::RepeatedField<std::uint32_t> ranks = plan.ranks();
   grant_resources(commit_.durable(), job, index, plan);
   *plan.mutable_ranks() = ranks;
