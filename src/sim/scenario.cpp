@@ -171,7 +171,7 @@ void Scenario::register_node(NodeIndex index) {
   const NodeDef& def = *state_.node(index).def;
   Inventory has{def.cpus, def.memory, {}, {}, {}, {}, {}, {}, {}};
   if (now_ > 0) has.agent_started_at = at_second(now_);
-  happen(decide_register(state_, {index, "boot", std::move(has)}, at_second(now_)));
+  happen(decide_register(state_, {index, "boot", std::move(has), "spool"}, at_second(now_)));
 }
 
 void Scenario::note_power(const NodesPowered& e) {
@@ -230,6 +230,7 @@ void Scenario::started(const JobPlaced& placed) {
   ends_[placed.key] = job.program == JobProgram::prolog || job.boots || job.is_component()
                           ? INT64_MAX
                           : now_ + planned.programs.prolog + planned.run;
+  if (!power_.note_fate(placed.key, nodes.front())) ends_[placed.key] = now_ + 1;
 }
 
 void Scenario::happen(const std::vector<Event>& events) {
@@ -411,8 +412,7 @@ void Scenario::act(const Line& line) {
   }
   if (words[0] == "unpartition") return done(decide_delete_partition(state_, words[1], root, now));
   if (words[0] == "unreserve") return done(decide_remove_reservation(state_, words[1], root, now));
-  if (words[0] == "broken") return void(power_.broken.insert(words[1]));
-  if (words[0] == "repaired") return void(power_.broken.erase(words[1]));
+  if (read_health(words, power_)) return;
   if (words[0] == "create") {
     NodeDef def = nodes_.front();
     def.name = words[1];
@@ -486,8 +486,6 @@ void Scenario::act(const Line& line) {
           ask.change.array_throttle = count;
         else if (parts[0] == "partition")
           ask.partition = std::string{parts.back()};
-        else if (parts[0] == "nodes")
-          ask.change.min_nodes = ask.change.max_nodes = count;
         else if (parts[0] == "nodelist")
           ask.required_nodes = std::string{parts.back()};
         else if (!read_wish(parts[0], std::string{words[i]}.substr(std::min(parts[0].size() + 1, words[i].size())),
@@ -525,9 +523,10 @@ void Scenario::end_each() {
     const bool killed = job.state == JobState::completing;
     if (job.program == JobProgram::epilog || (!killed && !prolog_failed && ends_[key] > now_)) continue;
     const bool short_of_memory = !killed && planned.out_of_memory;
-    const AttemptEnd end = prolog_failed     ? AttemptEnd::prolog_failed
-                           : short_of_memory ? AttemptEnd::out_of_memory
-                                             : AttemptEnd::exited;
+    const AttemptEnd end = prolog_failed                    ? AttemptEnd::prolog_failed
+                           : power_.ill_fated.contains(key) ? AttemptEnd::launch_failed
+                           : short_of_memory                ? AttemptEnd::out_of_memory
+                                                            : AttemptEnd::exited;
     const std::uint32_t exit_code = killed || short_of_memory ? 0 : planned.exit_code;
     const std::uint32_t exit_signal = killed ? 15u : short_of_memory ? 125u : 0u;
     end_on_nodes(job, {key, job.attempt, {}, end, exit_code, exit_signal, {}, planned.programs.epilog_fails});

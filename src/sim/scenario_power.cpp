@@ -29,6 +29,26 @@ Result<void> read_power_line(const std::vector<std::string>& words, Policy& poli
   return {};
 }
 
+bool ScenarioPower::note_fate(JobKey key, const std::string& node) {
+  ill_fated.erase(key);
+  if (sick.contains(node)) ill_fated.insert(key);
+  return !sick.contains(node);
+}
+
+bool read_health(const std::vector<std::string>& words, ScenarioPower& power) {
+  if (words[0] == "broken")
+    power.broken.insert(words[1]);
+  else if (words[0] == "repaired")
+    power.broken.erase(words[1]);
+  else if (words[0] == "sick")
+    power.sick.insert(words[1]);
+  else if (words[0] == "healthy")
+    power.sick.erase(words[1]);
+  else
+    return false;
+  return true;
+}
+
 const char* power_word(PowerChange change) {
   switch (change) {
     case PowerChange::down_wanted:

@@ -17,7 +17,7 @@ constexpr NodeIndex sick{0}, well{1};
 class FailedLaunches : public testing::Test {
  protected:
   void SetUp() override {
-    std::vector<NodeDef> nodes(2);
+    std::vector<NodeDef> nodes(5);
     PartitionDef main;
     main.name = "main";
     main.is_default = true;
@@ -27,7 +27,7 @@ class FailedLaunches : public testing::Test {
       main.nodes.push_back(nodes[i].name);
     }
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main}, Policy{}, now_}});
-    for (std::uint32_t i = 0; i < 2; ++i) add_node(NodeIndex{i}, "spool");
+    for (std::uint32_t i = 0; i < 5; ++i) add_node(NodeIndex{i}, "spool");
   }
 
   void add_node(NodeIndex node, const std::string& spool) {
@@ -41,6 +41,8 @@ class FailedLaunches : public testing::Test {
     SubmitJob ask;
     ask.spec.owner = SharedValue(Owner{UserId{user}, GroupId{1}, "u" + std::to_string(user), "g", {}, "h", {}});
     ask.spec.work_dir = "/";
+    ask.spec.name = name_;
+    ask.required_nodes = required_;
     ask.spec.interactive = interactive;
     ask.requeue = requeue;
     ask.script_bytes = interactive ? 0 : 1;
@@ -54,16 +56,19 @@ class FailedLaunches : public testing::Test {
     happen(decide_place(state_, {key, state_.job(key).attempt, {NodeShare{node, Cpus{1}, {}, 1}}, false}, now_));
     ASSERT_EQ(state_.job(key).state, JobState::running);
   }
-  // Starts there, and comes to this end after a second.
+  // Starts there, and comes to this end.
   void run(JobKey key, NodeIndex node, AttemptEnd how, const std::string& words = "") {
     start(key, node);
-    now_ = now_ + seconds(1);
+    now_ = now_ + takes_;
     ReportEnd report{key, state_.job(key).attempt, node, how, 0, how == AttemptEnd::exited ? 0u : 53u};
     report.words = words;
     happen(decide_end(state_, report, now_));
   }
 
   State state_;
+  std::string name_ = "job";
+  std::string required_;
+  Duration takes_ = seconds(1);
   Time now_{1'000'000'000};
 };
 
@@ -142,6 +147,79 @@ TEST_F(FailedLaunches, Node_that_fails_for_all_while_others_do_well_is_drained_w
   run(submit(3), sick, AttemptEnd::launch_failed, "Input/output error");
   EXPECT_TRUE(state_.node(sick).drain);
   EXPECT_EQ(state_.node(sick).reason, "launches of 3 users in a row failed; the last: Input/output error");
+}
+
+TEST_F(FailedLaunches, Node_that_fails_an_array_which_begins_well_elsewhere_is_drained) {
+  start(submit(1), well);
+  now_ = now_ + seconds(20);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(state_.node(sick).drain) << i;
+    run(submit(1), sick, AttemptEnd::launch_failed, "Input/output error");
+  }
+  EXPECT_TRUE(state_.node(sick).drain);
+  EXPECT_EQ(
+      state_.node(sick).reason,
+      "launches of 5 jobs in a row failed, and others like them begin well on other nodes; the last: Input/output "
+      "error");
+}
+
+TEST_F(FailedLaunches, What_ended_well_elsewhere_since_the_first_failure_counts_and_what_ended_before_does_not) {
+  for (const bool since : {false, true}) {
+    run(submit(1), well, AttemptEnd::exited);
+    now_ = now_ + seconds(100);
+    run(submit(1), sick, AttemptEnd::launch_failed);
+    if (since) run(submit(1), well, AttemptEnd::exited);
+    for (int i = 0; i < 4; ++i) run(submit(1), sick, AttemptEnd::launch_failed);
+    EXPECT_EQ(state_.node(sick).drain, since);
+    if (!since) run(submit(7), sick, AttemptEnd::exited);  // begins anew
+  }
+}
+
+TEST_F(FailedLaunches, A_user_whose_jobs_fail_everywhere_drains_no_node) {
+  for (int i = 0; i < 40; ++i) {
+    run(submit(1), sick, AttemptEnd::launch_failed);
+    run(submit(1), well, AttemptEnd::launch_failed);
+    run(submit(2), well, AttemptEnd::exited);
+  }
+  // One that has only just been started elsewhere may fail as well.
+  takes_ = seconds(30);
+  run(submit(3), sick, AttemptEnd::exited);  // begins anew
+  for (int i = 0; i < 2; ++i) run(submit(1), sick, AttemptEnd::launch_failed);
+  start(submit(1), well);
+  for (int i = 0; i < 3; ++i) {
+    now_ = now_ - seconds(20);  // three at the same time
+    run(submit(1), sick, AttemptEnd::launch_failed);
+  }
+  EXPECT_FALSE(state_.node(sick).drain);
+  EXPECT_FALSE(state_.node(well).drain);
+}
+
+TEST_F(FailedLaunches, Jobs_of_another_name_and_those_that_ask_for_the_node_tell_nothing_of_it) {
+  name_ = "good";
+  start(submit(1), well);
+  now_ = now_ + seconds(20);
+  name_ = "broken";
+  for (int i = 0; i < 10; ++i) run(submit(1), sick, AttemptEnd::launch_failed);
+  EXPECT_FALSE(state_.node(sick).drain);
+  name_ = "good";
+  required_ = "n0";
+  for (int i = 0; i < 10; ++i) run(submit(1), sick, AttemptEnd::launch_failed);
+  EXPECT_FALSE(state_.node(sick).drain);
+}
+
+TEST_F(FailedLaunches, One_user_drains_no_third_node_before_somebody_has_looked) {
+  const std::vector<NodeIndex> others{NodeIndex{2}, NodeIndex{3}, NodeIndex{4}};
+  start(submit(1), well);
+  now_ = now_ + seconds(20);
+  const auto fail_on = [&](NodeIndex node) {
+    for (int i = 0; i < 5; ++i) run(submit(1), node, AttemptEnd::launch_failed);
+    return state_.node(node).drain;
+  };
+  EXPECT_TRUE(fail_on(sick));
+  EXPECT_TRUE(fail_on(others[0]));
+  EXPECT_FALSE(fail_on(others[1]));
+  happen({NodeStateChanged{sick, NodeOrder::resume, "", UserId{0}, now_, {}, {}}});
+  EXPECT_TRUE(fail_on(others[2]));
 }
 
 TEST_F(FailedLaunches, Where_nothing_starts_anywhere_it_is_not_the_node) {

@@ -101,12 +101,14 @@ void note_launch(State& state, const Job& job, const NodeSaid& said, Time at) {
   const Node& node = state.node(said.node);
   if (node.spool_id.empty()) return;
   if (is_failed_launch(said.end)) {
-    auto failed = with_failed_launch(node.failed_launches, job.spec->owner->uid, at);
+    auto failed = with_failed_launch(node.failed_launches, *job.spec, at);
     if (failed != node.failed_launches) state.edit_node(said.node).failed_launches = std::move(failed);
   } else if ((said.end == AttemptEnd::exited && job.state == JobState::running) ||
              said.end == AttemptEnd::out_of_memory) {
-    state.edit_node(said.node).ran_well_at = at;
-    if (!node.failed_launches.empty()) state.edit_node(said.node).failed_launches.clear();
+    Node& edited = state.edit_node(said.node);
+    edited.ran_well_at = at;
+    edited.well_runs = with_well_run(std::move(edited.well_runs), *job.spec, at);
+    edited.failed_launches.clear();
   }
 }
 

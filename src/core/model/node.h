@@ -127,15 +127,35 @@ struct DeviceTrouble {
   }
 };
 
-// Of a user whose job could not be launched there.
+// Of a user whose jobs could not be launched there.
 struct FailedLaunch {
   UserId user;
-  Time at;
+  Time at;                 // the first of them
+  std::uint64_t name = 0;  // of the last: name_bits (core/ledger/state); tasks of an array have one name
+  Time named_at;           // since when all of them had that name
+  std::uint32_t named = 0;
   bool operator==(const FailedLaunch&) const = default;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit(1, "user", self.user);
     visit(2, "at", self.at);
+    visit(1330, "name", self.name);
+    visit(1331, "named_at", self.named_at);
+    visit(1332, "named", self.named);
+  }
+};
+
+// Of a user whose job that had been launched there ended.
+struct WellRun {
+  UserId user;
+  std::uint64_t name = 0;
+  Time at;
+  bool operator==(const WellRun&) const = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(1, "user", self.user);
+    visit(2, "name", self.name);
+    visit(3, "at", self.at);
   }
 };
 
@@ -188,6 +208,7 @@ struct Node {
   Time resume_at;  // down or drained until then, and then put back to service; not set: until somebody does it
   std::vector<FailedLaunch> failed_launches;  // in a row, one for each user (core/ledger/failed_launches)
   Time ran_well_at;                           // when the last job that had been launched there ended
+  std::vector<WellRun> well_runs;             // the last of the last few names, the newest first
   bool drained_for_clock = false;             // ... and until its clock is right, unless somebody else drained it too
   NodePower power;
   bool future = false;  // only foreseen: no job gets it, and it is not shown
@@ -232,6 +253,7 @@ struct Node {
     visit(1043, "resume_at", self.resume_at);
     visit(1310, "failed_launches", self.failed_launches);
     visit(1311, "ran_well_at", self.ran_well_at);
+    visit(1330, "well_runs", self.well_runs);
     visit(1312, "drained_for_clock", self.drained_for_clock);
     visit(700, "power", self.power);
     visit(701, "future", self.future);
