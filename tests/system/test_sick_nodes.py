@@ -1,10 +1,28 @@
 """Nodes that cannot launch jobs, spools that are lost, and daemons that are started twice."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
-from cluster import Cluster, find_program, limit, wait_for
+import pytest
+
+from cluster import Cluster, find_program, limit, remove_cgroup, wait_for
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount, and make cgroups")
+AHEAD = 95
+
+# In front of the C library: what asks for the time of day is told another one.
+WRONG_CLOCK = f"""#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t which, struct timespec *out) {{
+  const int done = (int)syscall(SYS_clock_gettime, which, out);
+  if (done == 0 && which == CLOCK_REALTIME) out->tv_sec += {AHEAD};
+  return done;
+}}
+"""
 
 
 def make_cluster(build, directory):
@@ -24,6 +42,25 @@ def is_gone(pid):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
     except OSError:
         return True
+
+
+def submit_some(cluster):
+    return [cluster.submit("--no-requeue", "-o", "/dev/null", "--wrap", "true") for _ in range(6)]
+
+
+def must_start_elsewhere(checks, cluster, jobs, words):
+    """No job pays for what is wrong with n1, which is drained."""
+    ends = {cluster.wait_for_job(job)["JobState"] for job in jobs}
+    checks.that("all jobs run on the other node", ends == {"COMPLETED"}, ends)
+    wait_for("the node is drained", lambda: cluster.node_states()["n1"] == "drain")
+    checks.that("and says why", all(word in reason_of(cluster, "n1") for word in words), reason_of(cluster, "n1"))
+
+
+def must_work_again(checks, cluster):
+    cluster.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+    fields = cluster.wait_for_job(cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true"))
+    checks.that("when that is mended it runs jobs", fields["JobState"] == "COMPLETED", fields)
+    cluster.wait_for_nodes()
 
 
 def start_again(cluster, node, lose_spool=False):
@@ -104,3 +141,73 @@ def test_second_controller(checks, cluster):
         checks.that("the pid file is the first one's", pid_file.exists() and pid_file.read_text() == before)
         checks.that("its log is where it was", (cluster.state / "log").is_dir() and not list(cluster.state.glob("log.old*")))
     checks.that("which runs jobs", cluster.run("srun", "true").code == 0)
+
+
+@only_root
+def test_spool_is_full(checks, directory, new_cluster):
+    cluster = new_cluster(directory, nodes=2, cpus=2)
+    spool = spool_of(cluster, "n1")
+    spool.mkdir(mode=0o755)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=755", "none", spool], capture_output=True).returncode != 0:
+        pytest.skip("cannot mount a small file system")
+    try:
+        cluster.start()
+        ballast = spool / "ballast"
+        with open(ballast, "wb", buffering=0) as out, pytest.raises(OSError):
+            while True:
+                out.write(bytes(4096))
+        must_start_elsewhere(checks, cluster, submit_some(cluster), ["launch failed: ", "No space left on device"])
+        ballast.unlink()
+        must_work_again(checks, cluster)
+    finally:
+        cluster.stop()
+        subprocess.run(["umount", "-l", spool], check=True)
+
+
+def test_no_descriptors_left(checks, cluster):
+    pid = cluster.agents["n1"].pid
+    before = subprocess.run(["prlimit", f"--pid={pid}", "--nofile", "--noheadings", "--output=SOFT"], capture_output=True, text=True, check=True).stdout.strip()
+    open_now = [int(name) for name in os.listdir(f"/proc/{pid}/fd")]
+    subprocess.run(["prlimit", f"--pid={pid}", f"--nofile={min(set(range(len(open_now) + 1)) - set(open_now))}:"], check=True)
+    must_start_elsewhere(checks, cluster, submit_some(cluster), ["launch failed: ", "Too many open files"])
+    subprocess.run(["prlimit", f"--pid={pid}", f"--nofile={before}:"], check=True)
+    must_work_again(checks, cluster)
+
+
+@only_root
+def test_cgroup_folder_is_gone(checks, directory, new_cluster):
+    cluster = new_cluster(directory, nodes=2, cpus=2, settings=["TaskPlugin=task/cgroup"])
+    (cluster.directory / "cgroup.conf").write_text("ConstrainRAMSpace=yes\n")
+    cluster.start()
+    folders = [folder for folder in cluster.cgroups() if folder.name.startswith("millrace_n1_")]
+    if not folders:
+        pytest.skip("no cgroups can be made here")
+    for folder in folders:
+        remove_cgroup(folder)
+    must_start_elsewhere(checks, cluster, submit_some(cluster), ["launch failed: ", "millrace_n1_", "No such file or directory"])
+    start_again(cluster, "n1")
+    wait_for("it has made them anew", lambda: all(folder.exists() for folder in folders))
+    must_work_again(checks, cluster)
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_clock_is_ahead(checks, directory, new_cluster):
+    """It gets no jobs, and those it has go on."""
+    cluster = new_cluster(directory, nodes=2, cpus=2)
+    cluster.start()
+    os.mkfifo(directory / "enough")
+    running = cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", f"read word < {directory}/enough")
+    cluster.wait_for_job(running, {"RUNNING"})
+    (directory / "clock.c").write_text(WRONG_CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", directory / "clock.so", directory / "clock.c"], check=True)
+    cluster.agent_prefix = ["env", f"LD_PRELOAD={directory}/clock.so"]
+    start_again(cluster, "n1")
+    wait_for("it is seen", lambda: cluster.node_states()["n1"] in ("drng", "drain"))
+    jobs = submit_some(cluster)
+    (directory / "enough").write_text("go\n")
+    must_start_elsewhere(checks, cluster, [*jobs, running], ["clock differs by 9", "ahead of the controller's"])
+    cluster.agent_prefix = []
+    start_again(cluster, "n1")
+    cluster.wait_for_nodes()
+    fields = cluster.wait_for_job(cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", "true"))
+    checks.that("with the right time it is back by itself", fields["JobState"] == "COMPLETED", fields)
