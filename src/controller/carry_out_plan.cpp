@@ -10,16 +10,26 @@
 
 namespace millrace {
 
+// What may wait does so while the disk is full: the reserve is for ends, cancels and what nodes report.
+bool Controller::has_room_for(const std::vector<Event>& events) {
+  const bool room = commit_.has_room(events);
+  if (room == !short_of_room_) return room;
+  short_of_room_ = !room;
+  complain(room ? "there is room on the disk of the event log again"
+                : "the disk of the event log is full: no job is started before there is room again");
+  return room;
+}
+
 // Before anybody new is placed: those that were suspended for others, or are to go on, have waited on their nodes.
 void Controller::resume_suspended() {
   if (commit_.decided().suspended.empty()) return;
-  if (auto events = decide_resumptions(commit_.decided(), loop_.now()); !events.empty())
+  if (auto events = decide_resumptions(commit_.decided(), loop_.now()); !events.empty() && has_room_for(events))
     commit_.happen(std::move(events));
 }
 
 void Controller::preempt(const Preemption& p) {
   auto events = decide_preempt(commit_.decided(), {p.key, p.attempt, p.by, p.where}, loop_.now());
-  if (events.empty()) return;
+  if (events.empty() || !has_room_for(events)) return;
   const auto* told = std::get_if<JobPreempted>(&events.front());
   const bool has_grace = told && told->due > told->at;
   commit_.happen(std::move(events));
@@ -71,6 +81,10 @@ void Controller::plan_finished(const Plan& plan) {
       });
     // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in
     // the way it asks waits for the next end, and says why.
+    if (!events.empty() && !has_room_for(events)) {
+      events.clear();
+      why = Reason::resources;
+    }
     if (!events.empty()) {
       const auto remember = [&](JobPlaced& placed, JobKey waited) {
         placed.waited = wait_log_.take(commit_.decided().job(waited), loop_.now());

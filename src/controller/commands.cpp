@@ -168,6 +168,8 @@ void Commands::shutdown(const wire::Shutdown& ask) {
 void Commands::reconfigure() {
   if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
   if (!c_.hooks_.reconfigure) return refuse_with(2036, "Requested operation not supported on this system");
+  constexpr std::uint64_t configuration_bytes = 1 << 20;  // of many nodes; asked before anything is read
+  if (refuses_for_room({}, configuration_bytes)) return;
   auto fresh = c_.hooks_.reconfigure();
   if (!fresh) return refuse_with(2036, "Requested operation not supported on this system", fresh.error().story);
   fresh->facts.at = c_.loop_.now();

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "controller/commands.h"
+#include "controller/crontabs.h"
 #include "controller/queries.h"
 #include "controller/views.h"
 #include "core/admission/expire.h"
@@ -228,6 +229,7 @@ void Controller::tick() {
   send_mails(job_mails_.time_passed(commit_.durable(), now));
   run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
   carry_out(decide_due(commit_.decided(), now));
+  if (crontabs_wait_) see_to_all_crontabs();
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (steady - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = steady;
@@ -246,7 +248,8 @@ void Controller::arm_deadline() {
   deadline_timer_ = 0;
   deadline_armed_ = next;
   if (next == never) return;
-  const Duration least = commit_.has_refused() ? seconds(1) : Duration{0};  // a deadline that breaks a law stays due
+  // A deadline that breaks a law stays due, and a turn of those who share CPUs while there is no room for it.
+  const Duration least = commit_.has_refused() || short_of_room_ ? seconds(1) : Duration{0};
   const Duration wait{std::clamp((next - loop_.now()).value, least.value, seconds(60).value)};
   deadline_timer_ = loop_.after(wait, [this] {
     deadline_timer_ = 0;
@@ -293,7 +296,12 @@ void Controller::expire() {
   see_clock();
   // Bounded per turn, so that a thousand records that go at once do not hold up everyone else.
   for (int i = 0; i < 500; ++i) {
-    auto events = decide_expired(commit_.decided(), loop_.now());
+    const State& state = commit_.decided();
+    const bool turn_is_due = state.slice_due.is_set() && state.slice_due <= loop_.now();
+    auto events = decide_expired(state, loop_.now(), !turn_is_due || has_room_for({}));
+    // Before the record goes the entry of a crontab gets its next time, room or not: else it never came again.
+    if (const auto* gone = events.empty() ? nullptr : std::get_if<JobForgotten>(&events.front()); gone)
+      if (auto next = decide_next_run(state, gone->key, loop_.now()); !next.empty()) events = std::move(next);
     if (events.empty() || !commit_.happen(std::move(events))) return;
   }
 }

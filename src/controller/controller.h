@@ -183,6 +183,7 @@ class Controller final : public ResourceObserver {
   void plan_finished(const Plan& plan);
   void preempt(const Preemption& p);
   void resume_suspended();
+  bool has_room_for(const std::vector<Event>& events);
   void signal_nodes(const Job& job, const wire::SignalAttempt& signal);
   void reconcile(NodeIndex node);
   void order(NodeIndex node, NodeLink& link, const Intent& intent);
@@ -330,6 +331,8 @@ class Controller final : public ResourceObserver {
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
+  bool short_of_room_ = false;  // on the disk of the log, as far as was asked
+  bool crontabs_wait_ = false;  // for room: jobs of them have ended and have no next time yet
   std::uint64_t laws_broken_ = 0;
   Time period_planned_;   // the period of priorities a pass was last asked for
   Time replanned_at_;     // for the sake of time alone; steady

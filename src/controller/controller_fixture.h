@@ -58,6 +58,19 @@ class MemoryLog final : public EventLog {
   std::uint64_t index_ = 0;
 };
 
+// Of nodes that hear nothing and report what the test says.
+class SilentNodes final : public ResourceManager {
+ public:
+  void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
+  void kill(const std::string&, const wire::Kill&) override {}
+  void forget(const std::string&, const wire::Forget&) override {}
+  void tell_keeper(const std::string&, const wire::StepToNode&) override {}
+  void signal(const std::string&, const wire::SignalAttempt&) override {}
+  void suspend(const std::string&, const wire::Suspend&) override {}
+  void tell_step(const std::string&, const wire::StepOrder&) override {}
+  void stop_nodes() override {}
+};
+
 class AnyIdentity final : public Identities {
  public:
   void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override {
@@ -94,7 +107,7 @@ class ControllerTest : public testing::Test {
   void start() {
     controller = std::make_unique<Controller>(
         Controller::Parts{loop, log, plan_worker, query_worker, identities, sessions, nullptr}, ControllerSettings{},
-        ControllerHooks{}, state);
+        hooks, state);
     sessions.serve(*controller);
     if (manager) controller->add_manager(*manager);
     controller->start(nodes_named(nodes));
@@ -141,6 +154,7 @@ class ControllerTest : public testing::Test {
   MemoryLog log;
   AnyIdentity identities;
   Sessions sessions;
+  ControllerHooks hooks;
   State state;
   std::unique_ptr<Controller> controller;
   std::size_t largest_frame = 0;

@@ -8,19 +8,6 @@
 namespace millrace {
 namespace {
 
-// Of nodes that hear nothing and report what the test says.
-class SilentNodes final : public ResourceManager {
- public:
-  void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
-  void kill(const std::string&, const wire::Kill&) override {}
-  void forget(const std::string&, const wire::Forget&) override {}
-  void tell_keeper(const std::string&, const wire::StepToNode&) override {}
-  void signal(const std::string&, const wire::SignalAttempt&) override {}
-  void suspend(const std::string&, const wire::Suspend&) override {}
-  void tell_step(const std::string&, const wire::StepOrder&) override {}
-  void stop_nodes() override {}
-};
-
 class NodeReportsTest : public ControllerTest {
  protected:
   NodeReportsTest() {

@@ -204,12 +204,17 @@ void Controller::run_trigger(UserId uid, ProgramRun run) {
 // A job of a crontab that has ended is made to wait for its next time.
 void Controller::see_to_crontabs(const std::set<JobKey>& jobs) {
   for (const JobKey key : jobs)
-    if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty())
-      commit_.happen(std::move(events));
+    if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty()) {
+      if (has_room_for(events))
+        commit_.happen(std::move(events));
+      else
+        crontabs_wait_ = true;
+    }
 }
 
-// After a start, for those that ended just before it.
+// After a start, for those that ended just before it, and when there was no room for some.
 void Controller::see_to_all_crontabs() {
+  crontabs_wait_ = false;
   std::set<JobKey> jobs;
   for (const auto& [uid, crontab] : commit_.decided().crontabs)
     for (const CrontabJob& entry : crontab->jobs) jobs.insert(entry.key);

@@ -15,9 +15,9 @@ Time next_deadline(const State& state) {
   return std::min({first == state.deadlines.end() ? never : (*first).first.at, next_usage_reset(state), turn});
 }
 
-std::vector<Event> decide_expired(const State& state, Time now) {
+std::vector<Event> decide_expired(const State& state, Time now, bool turns) {
   if (next_usage_reset(state) <= now) return {UsageReset{{}, now}};
-  if (state.slice_due.is_set() && state.slice_due <= now) return decide_turn(state, now);
+  if (turns && state.slice_due.is_set() && state.slice_due <= now) return decide_turn(state, now);
   const auto first = state.deadlines.begin();
   if (first == state.deadlines.end() || (*first).first.at > now) return {};
   const DeadlineKey due = (*first).first;

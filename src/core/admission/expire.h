@@ -10,7 +10,7 @@ namespace millrace {
 // The earliest deadline, or `never`.
 Time next_deadline(const State& state);
 // One deadline that is due, as facts; call again until nothing comes. Bounded: each call removes the deadline it acts
-// on.
-std::vector<Event> decide_expired(const State& state, Time now);
+// on. Without `turns` those who share CPUs do not take turns now; all else has its time.
+std::vector<Event> decide_expired(const State& state, Time now, bool turns = true);
 
 }  // namespace millrace
