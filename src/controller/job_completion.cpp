@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shown_text.h"
 #include "controller/controller.h"
 #include "controller/views.h"
 #include "core/ledger/job_size.h"
@@ -21,12 +22,6 @@ std::string time_text(Time at) {
   char text[32];
   localtime_r(&seconds, &local);
   strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local);
-  return text;
-}
-
-// A record is one line, whatever somebody calls a job.
-std::string plain(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
   return text;
 }
 
@@ -72,7 +67,7 @@ JobCompletion completion_of(const State& state, const Job& job, const std::strin
   const std::uint64_t node_count = job.placement ? job.placement->shares.size() : 0;
   JobCompletion out{job.id, {}, {}};
   const auto key = [&](const char* name, const std::string& value) {
-    out.line += (out.line.empty() ? "" : " ") + std::string{name} + "=" + plain(value);
+    out.line += (out.line.empty() ? "" : " ") + std::string{name} + "=" + shown_text(value);  // a record is one line
   };
   const auto variable = [&](const char* name, const std::string& value) {
     out.variables.push_back(std::string{name} + "=" + value);

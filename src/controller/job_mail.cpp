@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "controller/views.h"
 
@@ -70,10 +71,7 @@ JobMail make(const State& state, const Job& job, MailType type, bool whole_array
   else if (array && job.array_task)
     name = "Slurm Array Task Job_id=" + std::to_string(array->id.value) + "_" + std::to_string(*job.array_task) + " (" +
            std::to_string(job.id.value) + ")";
-  std::string job_name = job.spec->name;
-  std::ranges::replace_if(
-      job_name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');  // a subject is one line
-  out.subject = name + " Name=" + job_name + " " + row_of(type).word;
+  out.subject = name + " Name=" + shown_text(job.spec->name) + " " + row_of(type).word;  // one line
   variable("SLURM_JOB_STATE", state_word(job));
   variable("SLURM_JOB_MAIL_TYPE", row_of(type).name);
   if (type == mail_begin) {

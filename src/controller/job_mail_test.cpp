@@ -26,6 +26,10 @@ class JobMailTest : public testing::Test {
     job.spec = SharedValue(spec);
     put();
   }
+  void name(const char* as) {
+    job.spec.edit().name = as;
+    put();
+  }
   void put() { state.jobs.set(job.key, SharedValue(job)); }
   void begin() {
     job.state = JobState::running;
@@ -50,6 +54,14 @@ class JobMailTest : public testing::Test {
   State state;
   JobMails mails;
 };
+
+TEST_F(JobMailTest, A_subject_is_one_line_of_text_whatever_the_name_of_the_job) {
+  want(mail_begin);
+  name("a\nBcc: b\x7f\xc2\x9b\xff\xc3\xa9");
+  EXPECT_EQ(look(start), "");
+  begin();
+  EXPECT_EQ(look(start), "Slurm Job_id=12 Name=a\\nBcc: b\\x7f\\xc2\\x9b\\xff\xc3\xa9 Began, Queued time 00:01:05\n");
+}
 
 TEST_F(JobMailTest, Begin_and_end_are_told_once) {
   want(mail_begin | mail_end);
