@@ -122,6 +122,7 @@ void Controller::configured(const ClusterConfigured& configuration) {
 }
 
 void Controller::take_settings(const ControllerSettings& fresh) {
+  asker_names_.forget_all();
   ClusterFacts cluster = fresh.cluster;
   cluster.cluster_name = settings_.cluster.cluster_name;  // these two take a restart
   cluster.config_path = settings_.cluster.config_path;
@@ -378,10 +379,15 @@ void Controller::take_up(const Asker& asker, const wire::Request& request) {
            " bytes from UID=" + std::to_string(asker.uid.value);
   });
   // Rights by sacctmgr are those of a name, which may take a while to find.
-  const bool known = asker.uid.value == 0 || asker.uid == settings_.slurm_user || asker_names_.contains(asker.uid);
+  const bool known =
+      asker.uid.value == 0 || asker.uid == settings_.slurm_user || !asker_names_.wants(asker.uid, loop_.steady());
   if (!known && has_offices())
     identities_.find(asker.uid, asker.gid, [this, asker, request](Result<UserIdentity> identity) {
-      if (identity) asker_names_[asker.uid] = identity->user_name;  // else an ordinary user, and asked for again
+      // Else an ordinary user, and asked for again. Where nobody answers, who was known before stays so.
+      if (identity)
+        asker_names_.learn(asker.uid, identity->user_name, loop_.steady());
+      else if (identity.error().code == Errc::not_found)
+        asker_names_.forget(asker.uid);
       carry_out(asker, request);
     });
   else
