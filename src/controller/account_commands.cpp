@@ -83,9 +83,9 @@ bool Controller::has_offices() {
 Actor Controller::actor_of(const Asker& asker, bool operators_too) const {
   Actor out{.uid = asker.uid};
   out.is_super = out.is_admin = asker.uid.value == 0 || asker.uid == settings_.slurm_user;
-  const auto known = asker_names_.find(asker.uid);
-  if (known == asker_names_.end() || asker.plain_user) return out;
-  out.name = known->second;
+  const std::string* known = asker_names_.find(asker.uid);
+  if (!known || asker.plain_user) return out;
+  out.name = *known;
   const AccountUser* user = commit_.decided().find_account_user(out.name);
   if (user && !out.is_admin) {
     out.is_operator = user->admin_level == AdminLevel::operates;

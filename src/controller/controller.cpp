@@ -123,6 +123,7 @@ void Controller::configured(const ClusterConfigured& configuration) {
 }
 
 void Controller::take_settings(const ControllerSettings& fresh) {
+  asker_names_.forget_all();
   ClusterFacts cluster = fresh.cluster;
   cluster.cluster_name = settings_.cluster.cluster_name;  // these two take a restart
   cluster.config_path = settings_.cluster.config_path;
@@ -323,60 +324,6 @@ void Controller::expire() {
   }
 }
 
-namespace {
-
-constexpr UserId of_nobody{UINT32_MAX};  // takes its turn with the questions of users
-
-struct MadeSnapshot {
-  State state;
-  std::string bytes;
-  std::vector<PayloadId> live;
-};
-
-// Walks every job: on the worker.
-void make(MadeSnapshot& out) {
-  std::set<PayloadId> live;
-  for (const auto& [key, job] : out.state.jobs) {
-    live.insert(PayloadId{job->spec->script});
-    live.insert(PayloadId{job->spec->environment});
-  }
-  const std::uint32_t stored = out.state.policy->store_flags;
-  for (const auto& [number, kept] : out.state.kept) {
-    if ((stored & store_script) != 0) live.insert(PayloadId{kept->job->spec->script});
-    if ((stored & store_environment) != 0) live.insert(PayloadId{kept->job->spec->environment});
-  }
-  live.erase(PayloadId{});
-  out.live.assign(live.begin(), live.end());
-  out.bytes = encode_state(out.state);
-}
-
-}  // namespace
-
-void Controller::maybe_snapshot() {
-  if (snapshot_running_ || log_.bytes_since_snapshot() < settings_.snapshot_bytes) return;
-  snapshot_running_ = true;
-  query_worker_.ask(of_nobody, 0, [this] {
-    auto made = std::make_shared<MadeSnapshot>(MadeSnapshot{commit_.durable(), {}, {}});
-    return FairWorker::Piece{[made] { make(*made); },
-                             [this, made] { write_snapshot(made->state, std::move(made->bytes), made->live); }};
-  });
-}
-
-void Controller::write_snapshot(const State& state, std::string bytes, const std::vector<PayloadId>& of_state) {
-  // Jobs submitted meanwhile name payloads too; they lie in newer segments, or are named here.
-  std::set<PayloadId> live(of_state.begin(), of_state.end());
-  for (auto it = commit_.decided().jobs.lower_bound(state.next_key); it != commit_.decided().jobs.end(); ++it) {
-    live.insert(PayloadId{(*it).second->spec->script});
-    live.insert(PayloadId{(*it).second->spec->environment});
-  }
-  live.erase(PayloadId{});
-  log_.write_snapshot(state.version, std::move(bytes), {live.begin(), live.end()}, [this](Result<void> done) {
-    snapshot_running_ = false;
-    hooks_.peak_passed();
-    if (!done) complain("snapshot not written: " + done.error().story);
-  });
-}
-
 // ---- people ----
 
 void Controller::request(const Asker& asker, wire::Request request) {
@@ -400,10 +347,15 @@ void Controller::take_up(const Asker& asker, const wire::Request& request) {
            " bytes from UID=" + std::to_string(asker.uid.value);
   });
   // Rights by sacctmgr are those of a name, which may take a while to find.
-  const bool known = asker.uid.value == 0 || asker.uid == settings_.slurm_user || asker_names_.contains(asker.uid);
+  const bool known =
+      asker.uid.value == 0 || asker.uid == settings_.slurm_user || !asker_names_.wants(asker.uid, loop_.steady());
   if (!known && has_offices())
     identities_.find(asker.uid, asker.gid, [this, asker, request](Result<UserIdentity> identity) {
-      if (identity) asker_names_[asker.uid] = identity->user_name;  // else an ordinary user, and asked for again
+      // Else an ordinary user, and asked for again. Where nobody answers, who was known before stays so.
+      if (identity)
+        asker_names_.learn(asker.uid, identity->user_name, loop_.steady());
+      else if (identity.error().code == Errc::not_found)
+        asker_names_.forget(asker.uid);
       carry_out(asker, request);
     });
   else

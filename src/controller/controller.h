@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "controller/absent_clients.h"
+#include "controller/asker_names.h"
 #include "controller/clients.h"
 #include "controller/commit.h"
 #include "controller/completing_jobs.h"
@@ -337,7 +338,7 @@ class Controller final : public ResourceObserver {
   JobMails job_mails_;
   JobCompletions job_completions_;
   ReservationWatch reservation_watch_;
-  std::map<UserId, std::string> asker_names_;              // of those who asked since somebody has rights by sacctmgr
+  AskerNames asker_names_;                                 // looked up since somebody has rights by sacctmgr
   std::optional<std::pair<std::uint64_t, bool>> offices_;  // by version of the accounts
   TriggerWatch trigger_watch_;
   Mailer mailer_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -82,8 +83,11 @@ class SilentNodes final : public ResourceManager {
 class AnyIdentity final : public Identities {
  public:
   void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override {
-    done(UserIdentity{uid, gid, uid.value == 0 ? "root" : "alice", "users", {gid.value}});
+    if (uid.value != 0 && trouble) return done(std::unexpected(*trouble));
+    done(UserIdentity{uid, gid, uid.value == 0 ? "root" : name, "users", {gid.value}});
   }
+  std::string name = "alice";
+  std::optional<Error> trouble;  // instead of an answer
 };
 
 inline ClusterConfigured nodes_named(const std::string& nodes) {

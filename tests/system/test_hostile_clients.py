@@ -16,7 +16,7 @@ PING = field(1, 1) + field(2, 7) + field(21, b"")
 
 # Connects as often as it can and does one thing on each connection; says how many were turned away, and holds the rest until its input ends.
 PROGRAM = """
-import resource, select, socket, sys
+import resource, select, socket, struct, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 path, count, data = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.stdin.readline())
 held, words = [], b""
@@ -28,7 +28,8 @@ def ready(one, what, milliseconds):
 
 for _ in range(count):
     one = socket.socket(socket.AF_UNIX)
-    one.settimeout(30)
+    # Waits while the queue of the listener is full. One that Python gave a time limit would fail at once, and never be refused.
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 30, 0))
     try:
         one.connect(path)
         one.setblocking(False)

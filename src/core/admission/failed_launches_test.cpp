@@ -157,8 +157,10 @@ TEST_F(FailedLaunches, Node_that_fails_an_array_which_begins_well_elsewhere_is_d
     run(submit(1), sick, AttemptEnd::launch_failed, "Input/output error");
   }
   EXPECT_TRUE(state_.node(sick).drain);
-  EXPECT_EQ(state_.node(sick).reason,
-            "launches of 5 jobs that begin well on other nodes in a row failed; the last: Input/output error");
+  EXPECT_EQ(
+      state_.node(sick).reason,
+      "launches of 5 jobs in a row failed, and others like them begin well on other nodes; the last: Input/output "
+      "error");
 }
 
 TEST_F(FailedLaunches, What_ended_well_elsewhere_since_the_first_failure_counts_and_what_ended_before_does_not) {

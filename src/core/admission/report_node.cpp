@@ -65,12 +65,14 @@ void judge_launch(const State& state, const ReportEnd& report, Time now, std::ve
   if (report.end == AttemptEnd::node_unfit)
     return drain_after(state, report.node, reason_of(report.words), now, events);
   if (!is_failed_launch(report.end) || state.node(report.node).drain) return;
-  const std::string last = "in a row failed; the last: " + report.words.substr(0, words_max);
+  const std::string last = "; the last: " + report.words.substr(0, words_max);
   if (fails_for_all(state, report.node, job.spec->owner->uid, now))
-    drain_after(state, report.node, "launches of " + std::to_string(users_failed_max) + " users " + last, now, events);
+    drain_after(state, report.node, "launches of " + std::to_string(users_failed_max) + " users in a row failed" + last,
+                now, events);
   else if (fails_only_here(state, report.node, job, now))
     drain_after(state, report.node,
-                "launches of " + std::to_string(of_user_failed_max) + " jobs that begin well on other nodes " + last,
+                "launches of " + std::to_string(of_user_failed_max) +
+                    " jobs in a row failed, and others like them begin well on other nodes" + last,
                 now, events);
 }
 

@@ -1,0 +1,30 @@
+// src/controller/asker_names.cpp - see asker_names.h.
+#include "controller/asker_names.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration fresh = seconds(600);
+constexpr std::size_t names_max = 10'000;
+
+}  // namespace
+
+bool AskerNames::wants(UserId uid, Time steady) const {
+  const auto it = known_.find(uid);
+  return it == known_.end() || it->second.since + fresh <= steady;
+}
+
+void AskerNames::learn(UserId uid, std::string name, Time steady) {
+  if (known_.size() >= names_max && !known_.contains(uid)) {
+    std::erase_if(known_, [&](const auto& each) { return each.second.since + fresh <= steady; });
+    if (known_.size() >= names_max) known_.clear();  // they are looked up again
+  }
+  known_.insert_or_assign(uid, Known{std::move(name), steady});
+}
+
+const std::string* AskerNames::find(UserId uid) const {
+  const auto it = known_.find(uid);
+  return it == known_.end() ? nullptr : &it->second.name;
+}
+
+}  // namespace millrace
