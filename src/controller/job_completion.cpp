@@ -25,6 +25,13 @@ std::string time_text(Time at) {
   return text;
 }
 
+// A record is one line, and nobody's words in it are taken for keys.
+std::string plain(const std::string& value) {
+  std::string shown = shown_text(value);
+  if (shown.find(' ') != std::string::npos) std::ranges::replace(shown, '=', '?');
+  return shown;
+}
+
 std::string exit_text(std::uint32_t code, std::uint32_t signal) { return number(code) + ":" + number(signal); }
 
 // The highest of its steps, as sacct shows it.
@@ -67,7 +74,7 @@ JobCompletion completion_of(const State& state, const Job& job, const std::strin
   const std::uint64_t node_count = job.placement ? job.placement->shares.size() : 0;
   JobCompletion out{job.id, {}, {}};
   const auto key = [&](const char* name, const std::string& value) {
-    out.line += (out.line.empty() ? "" : " ") + std::string{name} + "=" + shown_text(value);  // a record is one line
+    out.line += (out.line.empty() ? "" : " ") + std::string{name} + "=" + plain(value);
   };
   const auto variable = [&](const char* name, const std::string& value) {
     out.variables.push_back(std::string{name} + "=" + value);

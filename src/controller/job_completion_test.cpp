@@ -24,6 +24,9 @@ TEST(JobCompletion, A_record_is_one_line_of_text_whatever_the_names_in_it) {
   EXPECT_NE(line.find(" Name=a\\nJobId=7\\x7f\\xc2\\x9b\\xff\xc3\xa9 JobState=COMPLETED "), std::string::npos) << line;
   EXPECT_NE(line.find(" WorkDir=/tmp/\\x1b[2J with spaces ReservationName="), std::string::npos) << line;
   EXPECT_EQ(line.find('\n'), std::string::npos);
+  job.spec.edit().name = "x SubmitTime=1 EndTime=2";
+  EXPECT_NE(completion_of(state, job, "c").line.find(" Name=x SubmitTime?1 EndTime?2 "), std::string::npos)
+      << "nobody's words are taken for keys";
 }
 
 }  // namespace
