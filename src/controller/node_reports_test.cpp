@@ -84,6 +84,37 @@ TEST_F(NodeReportsTest, What_there_is_no_room_for_on_the_way_to_a_node_is_to_com
   EXPECT_EQ(ask(UserId{1000}, line).failure().code(), 2016u);
 }
 
+TEST_F(NodeReportsTest, A_step_that_is_asked_for_again_and_again_is_one_request) {
+  const JobKey key = run_job({0, 1});
+  start();
+  report("n1", {});
+  std::size_t refused = 0;
+  const ClientId client = sessions.accept_relayed(UserId{1000}, GroupId{1000}, [&](std::string frame) {
+    wire::Reply reply;
+    ASSERT_TRUE(reply.ParseFromString(frame));
+    refused += reply.has_failure() ? 1 : 0;
+  });
+  wire::Request step;
+  step.set_protocol(protocol_version);
+  wire::CreateStep& ask = *step.mutable_create_step();
+  ask.set_job_id(state.job(key).id.value);
+  ask.mutable_step()->add_arguments("true");
+  ask.mutable_step()->mutable_stdio()->set_secret("of this srun");
+  const auto send = [&](std::uint64_t number) {
+    step.set_number(number);
+    sessions.relayed_message(client, step.SerializeAsString());
+  };
+  for (std::uint64_t number = 1; number <= 300; ++number) send(number);
+  run();
+  EXPECT_EQ(refused, 0u) << "the keeper has not answered, and only the last one counts";
+  for (std::uint64_t number = 301; number <= 600; ++number) {
+    ask.mutable_step()->mutable_stdio()->set_secret(std::to_string(number));
+    send(number);
+  }
+  run();
+  EXPECT_GT(refused, 0u) << "others are requests of their own";
+}
+
 TEST_F(NodeReportsTest, Attempts_that_a_node_invents_are_ended_some_at_a_time_and_not_kept) {
   const JobKey key = run_job({0, 1});
   start();

@@ -38,8 +38,15 @@ class Sessions::Session final : public LinkHandler {
     wish_ = std::move(then);
     send_on();
   }
-  void asks(std::uint64_t number, std::size_t bytes) {
-    unanswered_.emplace(number, bytes);
+  // srun asks again and again for a step that waits for room; only the last time counts.
+  void forget_earlier(const std::string& step) {
+    std::vector<std::uint64_t> earlier;
+    for (const auto& [number, open] : unanswered_)
+      if (!step.empty() && open.step == step) earlier.push_back(number);
+    for (const std::uint64_t number : earlier) answered(number);
+  }
+  void asks(std::uint64_t number, std::size_t bytes, std::string step) {
+    unanswered_.emplace(number, Open{bytes, std::move(step)});
     Unanswered& all = sessions_.unanswered_[asker_.uid];
     ++all.requests;
     all.bytes += bytes;
@@ -49,8 +56,12 @@ class Sessions::Session final : public LinkHandler {
   Sessions& sessions_;
   Asker asker_;
   std::unique_ptr<Link> link_;
-  Judge judge_;                                      // of a relayed client
-  std::map<std::uint64_t, std::size_t> unanswered_;  // requests whose last reply has not been made, and their bytes
+  Judge judge_;  // of a relayed client
+  struct Open {
+    std::size_t bytes = 0;
+    std::string step{};  // that it asks for
+  };
+  std::map<std::uint64_t, Open> unanswered_;  // by number: requests whose last reply has not been made
   int idle_sweeps_ = 0;
 
  private:
@@ -80,7 +91,7 @@ class Sessions::Session final : public LinkHandler {
     const auto it = unanswered_.find(number);
     if (it == unanswered_.end()) return;
     const auto all = sessions_.unanswered_.find(asker_.uid);
-    all->second.bytes -= it->second;
+    all->second.bytes -= it->second.bytes;
     if (--all->second.requests == 0) sessions_.unanswered_.erase(all);
     unanswered_.erase(it);
   }
@@ -130,6 +141,13 @@ void Sessions::refuse(ClientId client, std::uint64_t number, std::uint32_t code,
   reply(client, out);
 }
 
+// Which step it wants: the same however often it asks, by the secret that srun made for it.
+static std::string step_in(const wire::Request& request) {
+  if (!request.has_create_step() || !request.create_step().step().has_stdio()) return {};
+  const wire::CreateStep& ask = request.create_step();
+  return std::to_string(ask.job_id()) + "+" + std::to_string(ask.component()) + " " + ask.step().stdio().secret();
+}
+
 void Sessions::received(ClientId client, std::string_view bytes) {
   const auto it = sessions_.find(client);
   if (it == sessions_.end()) return;
@@ -148,6 +166,8 @@ void Sessions::received(ClientId client, std::string_view bytes) {
   if (request.protocol() != protocol_version)
     return refuse(client, request.number(), 1005, "Incompatible versions of client and server code", {});
   if (is_for_another(client, request)) return;
+  std::string step = step_in(request);
+  it->second->forget_earlier(step);
   // As long as it waits, it is kept.
   const std::size_t memory = memory_of_request(bytes);
   if (std::string why = too_many(*it->second, memory); !why.empty())
@@ -156,7 +176,7 @@ void Sessions::received(ClientId client, std::string_view bytes) {
     if (auto why = it->second->judge_(request))
       return refuse(client, request.number(), 2002, "Access/permission denied", *std::move(why));
   if (!controller_) return;
-  it->second->asks(request.number(), memory);
+  it->second->asks(request.number(), memory, std::move(step));
   const Asker asker = it->second->asker_;  // a copy: handling may end the session
   controller_->request(asker, std::move(request));
 }
