@@ -15,7 +15,10 @@ class AskerNames {
   bool wants(UserId uid, Time steady) const;
   void learn(UserId uid, std::string name, Time steady);
   void forget(UserId uid) { known_.erase(uid); }
-  void forget_all() { known_.clear(); }
+  // Nobody answered: what was known of it, or that it is nobody in particular, is good for a minute more.
+  void postpone(UserId uid, Time steady);
+  // All are looked up again; until somebody answers they are who they were.
+  void doubt_all();
   // However old it is: whoever asks now has been looked up for it, as far as somebody answered. Null: not known.
   const std::string* find(UserId uid) const;
   std::size_t size() const { return known_.size(); }

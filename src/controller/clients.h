@@ -20,6 +20,8 @@ class Clients {
   virtual void reply_encoded(ClientId client, std::string reply) = 0;
   // Runs `then` once the client has read most of what it was sent, perhaps at once, and never if it leaves before.
   virtual void when_read(ClientId client, Task then) = 0;
+  // This request waits for something that may take days, and nothing of it is kept but who asked.
+  virtual void waits(ClientId, std::uint64_t) {}
 };
 
 // Who asks, as proved by the socket.

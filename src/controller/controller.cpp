@@ -123,7 +123,7 @@ void Controller::configured(const ClusterConfigured& configuration) {
 }
 
 void Controller::take_settings(const ControllerSettings& fresh) {
-  asker_names_.forget_all();
+  asker_names_.doubt_all();
   ClusterFacts cluster = fresh.cluster;
   cluster.cluster_name = settings_.cluster.cluster_name;  // these two take a restart
   cluster.config_path = settings_.cluster.config_path;
@@ -350,12 +350,14 @@ void Controller::take_up(const Asker& asker, const wire::Request& request) {
   const bool known =
       asker.uid.value == 0 || asker.uid == settings_.slurm_user || !asker_names_.wants(asker.uid, loop_.steady());
   if (!known && has_offices())
-    identities_.find(asker.uid, asker.gid, [this, asker, request](Result<UserIdentity> identity) {
+    look_up(asker, asker.uid, asker.gid, [this, asker, request](const Result<UserIdentity>& identity) {
       // Else an ordinary user, and asked for again. Where nobody answers, who was known before stays so.
       if (identity)
         asker_names_.learn(asker.uid, identity->user_name, loop_.steady());
       else if (identity.error().code == Errc::not_found)
         asker_names_.forget(asker.uid);
+      else
+        asker_names_.postpone(asker.uid, loop_.steady());
       carry_out(asker, request);
     });
   else
@@ -365,6 +367,22 @@ void Controller::take_up(const Asker& asker, const wire::Request& request) {
     identities_.find(asker.uid, asker.gid, [this, uid = asker.uid](Result<UserIdentity> identity) {
       if (identity) diagnostics_.is_called(uid, identity->user_name);
     });
+}
+
+// Whom a name service kept waiting takes his turn with the others when it answers, if he is still there.
+void Controller::look_up(const Asker& asker, UserId uid, GroupId gid,
+                         std::move_only_function<void(const Result<UserIdentity>&)> then) {
+  const auto at_once = std::make_shared<bool>(true);
+  identities_.find(uid, gid,
+                   [this, at_once, user = asker.uid, client = asker.client,
+                    then = std::move(then)](Result<UserIdentity> identity) mutable {
+                     if (*at_once) return then(identity);
+                     requests_.add(user, client, [then = std::move(then), identity = std::move(identity)]() mutable {
+                       then(identity);
+                       return false;
+                     });
+                   });
+  *at_once = false;
 }
 
 void Controller::carry_out(const Asker& asker, const wire::Request& request) {
@@ -425,7 +443,10 @@ std::optional<wire::Reply> Controller::news_for(Waiter& waiter, const Standing& 
 
 void Controller::wait_for(JobKey key, Waiter waiter) {
   const auto news = news_for(waiter, standing_of(key));
-  if (!news || news->more()) waiters_[key].push_back(waiter);
+  if (!news || news->more()) {
+    waiters_[key].push_back(waiter);
+    clients_.waits(waiter.client, waiter.number);
+  }
   if (news) clients_.reply(waiter.client, *news);
 }
 

@@ -249,6 +249,8 @@ class Controller final : public ResourceObserver {
   bool has_offices();  // somebody has rights by sacctmgr
   void take_up(const Asker& asker, const wire::Request& request);
   void carry_out(const Asker& asker, const wire::Request& request);
+  void look_up(const Asker& asker, UserId uid, GroupId gid,
+               std::move_only_function<void(const Result<UserIdentity>&)> then);
   // Power of nodes (power.cpp)
   void see_to_power();
   void run_power_programs();

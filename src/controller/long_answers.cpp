@@ -18,7 +18,7 @@ constexpr std::size_t crowd = 8;
 constexpr std::int64_t pause_factor = 4;
 constexpr Duration pause_max = seconds(1);
 // So many rounds of questions one user has made at a time.
-constexpr std::size_t made_at_once_max = 8;
+constexpr std::size_t made_at_once_max = 16;
 
 struct Reader {
   ClientId client = 0;
@@ -64,10 +64,21 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   std::map<UserId, Making> makings;
 
   void start(const std::shared_ptr<Round>& round) {
-    Making& making = makings[round->user];
-    if (making.count >= made_at_once_max) return making.held.push_back(round);
-    ++making.count;
-    begin(round);
+    // In the name of anybody who waits for it: nobody is held up by what another has asked.
+    for (const Reader& reader : round->readers)
+      if (makings[reader.user].count < made_at_once_max) {
+        round->user = reader.user;
+        ++makings[reader.user].count;
+        return begin(round);
+      }
+    makings[round->user].held.push_back(round);
+  }
+
+  // One more waits for a round that has not begun.
+  void join(const std::shared_ptr<Round>& round, Reader reader) {
+    round->readers.push_back(reader);
+    std::erase(makings[round->user].held, round);
+    start(round);
   }
 
   void begin(const std::shared_ptr<Round>& round) {
@@ -230,6 +241,8 @@ LongAnswers::~LongAnswers() = default;
 
 void LongAnswers::ask(const Asker& asker, std::uint64_t number, const std::string& question, Begin begin) {
   Inner::Rounds& here = inner_->rounds[question];
+  if (here.made_now && here.made_now->begin)
+    return inner_->join(std::shared_ptr(here.made_now), {asker.client, asker.uid, number});
   const bool at_once = !here.made_now && !here.next;
   std::shared_ptr<Round>& round = at_once ? here.made_now : here.next;
   const bool fresh = !round;

@@ -228,11 +228,24 @@ TEST_F(LongAnswersTest, An_answer_that_others_wait_for_too_is_made_in_the_turn_o
   worker.all();
 }
 
+TEST_F(LongAnswersTest, What_one_user_reads_slowly_holds_up_nobody_who_asks_the_same) {
+  for (ClientId client = 1; client <= 16; ++client) {
+    clients.slow.insert(client);
+    ask(client, "question " + std::to_string(client));
+  }
+  worker.all();
+  ask(17, "all");  // held: sixteen of his are half read
+  ask(2000, "all", UserId{2000});
+  worker.all();
+  expect_whole(2000, "0");
+  expect_whole(17, "0");
+}
+
 TEST_F(LongAnswersTest, Questions_of_clients_that_left_are_not_begun) {
   for (ClientId client = 1; client <= 20; ++client) ask(client, "question " + std::to_string(client));
   for (ClientId client = 1; client <= 20; ++client) answers.client_left(client);
   worker.all();
-  EXPECT_EQ(begun, 8);
+  EXPECT_EQ(begun, 16);
   ask(30, "question 30");
   worker.all();
   expect_whole(30, "0");

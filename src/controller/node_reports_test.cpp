@@ -104,7 +104,10 @@ TEST_F(NodeReportsTest, A_step_that_is_asked_for_again_and_again_is_one_request)
     step.set_number(number);
     sessions.relayed_message(client, step.SerializeAsString());
   };
-  for (std::uint64_t number = 1; number <= 300; ++number) send(number);
+  for (std::uint64_t number = 1; number <= 300; ++number) {
+    send(number);
+    world.step();
+  }
   run();
   EXPECT_EQ(refused, 0u) << "the keeper has not answered, and only the last one counts";
   for (std::uint64_t number = 301; number <= 600; ++number) {

@@ -42,7 +42,7 @@ class Sessions::Session final : public LinkHandler {
   void forget_earlier(const std::string& step) {
     std::vector<std::uint64_t> earlier;
     for (const auto& [number, open] : unanswered_)
-      if (!step.empty() && open.step == step) earlier.push_back(number);
+      if (!step.empty() && open.step == step && open.waiting) earlier.push_back(number);
     for (const std::uint64_t number : earlier) answered(number);
   }
   void asks(std::uint64_t number, std::size_t bytes, std::string step) {
@@ -50,6 +50,14 @@ class Sessions::Session final : public LinkHandler {
     Unanswered& all = sessions_.unanswered_[asker_.uid];
     ++all.requests;
     all.bytes += bytes;
+  }
+  void waits(std::uint64_t number) {
+    const auto it = unanswered_.find(number);
+    if (it == unanswered_.end() || std::exchange(it->second.waiting, true)) return;
+    Unanswered& all = sessions_.unanswered_[asker_.uid];
+    all.bytes -= std::exchange(it->second.bytes, 0);
+    --all.requests;
+    ++all.waiting;
   }
   bool is_idle() const { return unanswered_.empty() && outgoing_.empty() && !relayed_; }
 
@@ -59,7 +67,8 @@ class Sessions::Session final : public LinkHandler {
   Judge judge_;  // of a relayed client
   struct Open {
     std::size_t bytes = 0;
-    std::string step{};  // that it asks for
+    std::string step{};    // that it asks for
+    bool waiting = false;  // see Clients::waits()
   };
   std::map<std::uint64_t, Open> unanswered_;  // by number: requests whose last reply has not been made
   int idle_sweeps_ = 0;
@@ -92,7 +101,8 @@ class Sessions::Session final : public LinkHandler {
     if (it == unanswered_.end()) return;
     const auto all = sessions_.unanswered_.find(asker_.uid);
     all->second.bytes -= it->second.bytes;
-    if (--all->second.requests == 0) sessions_.unanswered_.erase(all);
+    --(it->second.waiting ? all->second.waiting : all->second.requests);
+    if (all->second.requests + all->second.waiting == 0) sessions_.unanswered_.erase(all);
     unanswered_.erase(it);
   }
   void count_unread(std::ptrdiff_t change) {
@@ -143,7 +153,7 @@ void Sessions::refuse(ClientId client, std::uint64_t number, std::uint32_t code,
 
 // Which step it wants: the same however often it asks, by the secret that srun made for it.
 static std::string step_in(const wire::Request& request) {
-  if (!request.has_create_step() || !request.create_step().step().has_stdio()) return {};
+  if (request.create_step().step().stdio().secret().empty()) return {};
   const wire::CreateStep& ask = request.create_step();
   return std::to_string(ask.job_id()) + "+" + std::to_string(ask.component()) + " " + ask.step().stdio().secret();
 }
@@ -170,7 +180,7 @@ void Sessions::received(ClientId client, std::string_view bytes) {
   it->second->forget_earlier(step);
   // As long as it waits, it is kept.
   const std::size_t memory = memory_of_request(bytes);
-  if (std::string why = too_many(*it->second, memory); !why.empty())
+  if (std::string why = too_many(*it->second, request, memory); !why.empty())
     return refuse(client, request.number(), 2037, "Requested operation is presently disabled", std::move(why));
   if (it->second->judge_)
     if (auto why = it->second->judge_(request))
@@ -181,11 +191,14 @@ void Sessions::received(ClientId client, std::string_view bytes) {
   controller_->request(asker, std::move(request));
 }
 
-std::string Sessions::too_many(const Session& session, std::size_t bytes) const {
+std::string Sessions::too_many(const Session& session, const wire::Request& request, std::size_t bytes) const {
   if (session.unanswered_.size() >= limits_.unanswered_max)
     return "too many unanswered requests on one connection (" + std::to_string(limits_.unanswered_max) + ")";
   const auto it = unanswered_.find(session.asker_.uid);
   if (it == unanswered_.end() || is_privileged_(session.asker_.uid)) return {};
+  if (it->second.waiting >= limits_.waiting_per_user_max && (request.has_wait_job() || request.has_create_step()))
+    return "too many requests of this user wait for jobs and steps (" + std::to_string(limits_.waiting_per_user_max) +
+           ")";
   if (it->second.requests >= limits_.unanswered_per_user_max)
     return "too many unanswered requests of this user (" + std::to_string(limits_.unanswered_per_user_max) +
            "); ask again when some of them have been answered";
@@ -260,6 +273,11 @@ void Sessions::reply_encoded(ClientId client, std::string reply) {
     reply = instead.SerializeAsString();
   }
   it->second->answer(std::move(reply));
+}
+
+void Sessions::waits(ClientId client, std::uint64_t number) {
+  const auto it = sessions_.find(client);
+  if (it != sessions_.end()) it->second->waits(number);
 }
 
 void Sessions::when_read(ClientId client, Task then) {

@@ -20,6 +20,7 @@ struct SessionLimits {
   std::size_t unanswered_max = 256;                    // requests of one connection
   std::size_t unanswered_per_user_max = 4096;
   std::size_t unanswered_bytes_per_user_max = 256u << 20;  // of memory that these requests take
+  std::size_t waiting_per_user_max = 32'768;               // srun, salloc and the like, for as long as their jobs run
   int idle_sweeps_max = 10;                                // see sweep()
 };
 
@@ -52,6 +53,7 @@ class Sessions final : public Clients {
   void reply(ClientId client, const wire::Reply& reply) override;
   void reply_encoded(ClientId client, std::string reply) override;
   void when_read(ClientId client, Task then) override;
+  void waits(ClientId client, std::uint64_t number) override;
 
  private:
   class Session;
@@ -61,7 +63,7 @@ class Sessions final : public Clients {
   bool is_for_another(ClientId client, const wire::Request& request);
   void refuse(ClientId client, std::uint64_t number, std::uint32_t code, const char* text, std::string note);
   // Why this user has to wait with another request of so many bytes; empty: he has not.
-  std::string too_many(const Session& session, std::size_t bytes) const;
+  std::string too_many(const Session& session, const wire::Request& request, std::size_t bytes) const;
 
   const SessionLimits limits_;
   Controller* controller_ = nullptr;
@@ -70,7 +72,7 @@ class Sessions final : public Clients {
   std::function<bool(UserId)> is_privileged_ = [](UserId uid) { return uid.value == 0; };
   std::map<UserId, std::size_t> unread_;  // bytes, of users who have some
   struct Unanswered {
-    std::size_t requests = 0, bytes = 0;
+    std::size_t requests = 0, bytes = 0, waiting = 0;
   };
   std::map<UserId, Unanswered> unanswered_;  // of users who wait for answers
   std::map<ClientId, std::unique_ptr<Session>> sessions_;

@@ -128,6 +128,7 @@ void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const 
   }
   if (tell_keeper(job, message)) {
     step_clients_[asker.client].insert({job.key, job.attempt});
+    clients_.waits(asker.client, number);
     return;
   }
   wire::Reply reply;

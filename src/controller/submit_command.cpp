@@ -68,7 +68,7 @@ void Commands::submit(const wire::SubmitJob& ask) {
     if (refuses_sizes(component, {}, {})) return;
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
-  c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+  c_.look_up(asker_, uid, gid, [&c = c_, asker = asker_, request = request_](const Result<UserIdentity>& identity) {
     Commands self{c, asker, request};
     if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
     const wire::SubmitJob& ask = request.submit();

@@ -80,28 +80,45 @@ TEST_F(WaitingRequestsTest, What_a_client_asked_for_ends_with_it_and_counts_no_m
   run();
 }
 
-TEST_F(WaitingRequestsTest, Number_of_one_users_requests_is_bounded_over_all_connections) {
+TEST_F(WaitingRequestsTest, Who_waits_for_jobs_keeps_none_of_his_other_requests_waiting) {
   add_job(a_job(3));
   start();
   wire::Request wait, ping;
   wait.mutable_wait_job()->set_job_id(1);
   ping.mutable_ping();
   std::vector<std::unique_ptr<Client>> clients;
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 129; ++i) {
     clients.push_back(connect(1000));
     for (std::uint64_t number = 1; number <= 256; ++number) send(*clients.back(), wait, number);
+    run();
   }
-  run();
-  const auto one_more = connect(1000), root = connect(0);
+  EXPECT_TRUE(clients[127]->replies.empty());
+  ASSERT_EQ(clients[128]->replies.size(), 256u) << "so many may wait";
+  EXPECT_EQ(clients[128]->replies[0].failure().code(), 2037u);
+  const auto one_more = connect(1000);
   send(*one_more, ping);
-  send(*root, ping);
   run();
-  EXPECT_EQ(one_more->replies.at(0).failure().code(), 2037u);
-  EXPECT_TRUE(root->replies.at(0).has_pong());
-  sessions.relayed_closed(clients.back()->id);
-  send(*one_more, ping, 2);
+  EXPECT_TRUE(one_more->replies.at(0).has_pong());
+  sessions.relayed_closed(clients.front()->id);
+  send(*one_more, wait, 2);
   run();
-  EXPECT_TRUE(one_more->replies.at(1).has_pong());
+  EXPECT_EQ(one_more->replies.size(), 1u) << "there is a place again, and it waits";
+}
+
+TEST_F(WaitingRequestsTest, Number_of_one_users_requests_that_are_not_taken_up_is_bounded) {
+  start();
+  wire::Request ping;
+  ping.mutable_ping();
+  std::vector<std::unique_ptr<Client>> clients;
+  std::size_t refused = 0;
+  for (int i = 0; i < 17; ++i) {
+    clients.push_back(connect(1000));
+    for (std::uint64_t number = 1; number <= 256; ++number) send(*clients.back(), ping, number);
+  }
+  for (const auto& client : clients)
+    for (const wire::Reply& reply : client->replies) refused += reply.has_failure() ? 1 : 0;
+  EXPECT_GE(refused, 255u);
+  run();
 }
 
 TEST_F(WaitingRequestsTest, Users_take_turns_with_their_requests) {
