@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs clang-tidy over the units of a build with clang; what .clang-tidy calls an error fails it.
 
     tools/clang_tidy.py --build build/asan [--part I/N] [WORD...]      only units whose names have one of the words

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Checks the direction of includes: which folder under src/ may know which; and that a type has its name for itself: two of one name in one
 program are one to the linker. Run as a test; prints what is wrong."""
 import pathlib

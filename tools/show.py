@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs something long, shows how far it is, and shows its whole output if it fails.
 
     tools/show.py ninja LOG -C build/release millrace

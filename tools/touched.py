@@ -2,8 +2,11 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 from layers import ALLOWED, folder_of
+
+SYSTEM_TESTS = Path(__file__).resolve().parent.parent / "tests" / "system"
 
 # System tests of a folder. A folder that is not named here serves all of them.
 SYSTEM = {
@@ -47,33 +50,38 @@ def who_knows(folder):
 
 
 def choose(names):
-    """([test programs, as regular expressions], [files of system tests])"""
-    programs, systems, every_system = {"tidy", "layers"}, set(), False
+    """([test programs, as regular expressions], [files of system tests], whether some of these run only with --extended)"""
+    programs, systems, everything = {"tidy", "layers"}, set(), False
     for name in names:
         folder = folder_of(name.removeprefix("src/")) if name.startswith("src/") else None
-        if folder:
+        if name.endswith((".md", "_exceptions.txt")) or name.startswith((".clang", ".git", "tests/mutants/")) or name in ("LICENSE", "tools/tidy.py", "tools/touched.py"):
+            systems |= {"user_pages"} if name.startswith("docs/user/") else {"three_machines"} if name == "docs/admin/install.md" else set()
+        elif folder and not name.endswith("CMakeLists.txt"):
             known = who_knows(folder)
             programs |= {f"unit\\.{one.replace('/', '_')}(\\.real)?" for one in known}
-            if folder.startswith(("base", "core", "wire")) or folder in ("controller", "agent", "step", "store", "adapters", "ports"):
-                programs |= {*WHOLE_CORE, r"fuzz\..*"}
-            if name.endswith("_test.cpp"):
-                continue
-            if folder in SYSTEM:
-                systems.update(SYSTEM[folder])
-            else:
-                every_system = True
-        elif name.startswith(("schema/", "CMake")) or name in ("mill",):
-            programs.add(".*")
-            every_system = True
-        elif match := re.match(r"tests/system/(?:test_(\w+)\.py|(\w+)/)", name):
-            if (match[1] or match[2]) == "lib":
-                every_system = True
-            else:
-                systems.add(match[1] or match[2])
-        elif name.startswith(("tests/system/", "tests/bench/host")):
-            every_system = True
-        elif match := re.match(r"tests/(scenarios|property|simulation|references|requests|golden|fuzz)/", name):
+            if folder not in ("smap", "accelerators"):
+                programs.add(r"fuzz\..*")
+            if "sim" in known:
+                programs |= set(WHOLE_CORE)
+            if not name.endswith("_test.cpp"):
+                systems |= set(SYSTEM.get(folder, ["."]))
+        elif match := re.match(r"tests/system/test_(\w+)\.py", name):
+            systems.add(match[1])
+        elif match := re.match(r"tests/system/(cgroup2|powercut)/", name):
+            systems.add(match[1])
+        elif match := re.match(r"tests/(scenarios|property|simulation|references|requests|golden)/", name):
             programs.add({"property": "properties", "scenarios": "scenarios", "references": "references", "requests": "requests"}.get(match[1], f"{match[1]}\\..*"))
-        elif name.startswith("docs/user/"):
-            systems.add("user_pages")
-    return sorted(programs), ["."] if every_system else sorted(f"test_{name}.py" for name in systems)
+        elif name.startswith("tests/fuzz/"):
+            programs |= {r"fuzz\..*", "requests"}
+        elif name.startswith("tests/fakes/"):
+            programs.add("unit\\.accelerators")
+            systems.add("gpu")
+        elif name.startswith("tests/system/"):
+            systems.add(".")
+        else:
+            everything = True  # CMake, schema/, mill, tools/ and what nobody has thought of
+    if everything:
+        programs, systems = {".*"}, {"."}
+    there = [f"test_{name}.py" for name in sorted(systems) if (SYSTEM_TESTS / f"test_{name}.py").exists()]
+    extended = any("pytest.mark.extended" in (SYSTEM_TESTS / file).read_text() for file in there)
+    return sorted(programs), ["."] if "." in systems else there, extended and "." not in systems

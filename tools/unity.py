@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Says which units of a folder are compiled together. CMake asks at configure time, for builds from nothing:
 
     tools/unity.py [--lines N] FILE...       prints "GROUP FILE" for each file

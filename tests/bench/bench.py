@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Measures Millrace against Debian's Slurm on this machine, one after the other in one run, and prints one table.
 
     tests/bench/bench.py --build DIR [--quick] [--only GROUP,...] [--no-slurm] [--json FILE]

@@ -132,8 +132,8 @@ def free_ports(count):
     """Ports that nobody listens on, all different, and claimed until this process ends: tests that run at the same time never get the same
     one. They lie below those that the kernel hands out for connections."""
     above = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    folder = Path(tempfile.gettempdir()) / "millrace-ports"
-    folder.mkdir(mode=0o1777, exist_ok=True)
+    folder = Path(tempfile.gettempdir()) / f"millrace-ports-{os.getuid()}"  # of another user bind() tells
+    folder.mkdir(exist_ok=True)
     found = []
     for port in random.SystemRandom().sample(range(10000, above if above > 12000 else 32768), 500):
         claim = os.open(folder / str(port), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

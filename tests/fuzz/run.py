@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The long run: libFuzzer with coverage, one target after the other. What it finds is minimised and kept in corpus/TARGET/, and the run fails.
 
 python3 tests/fuzz/run.py --build build/fuzz [--seconds 60] [TARGET...]

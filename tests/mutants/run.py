@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Plants each bug of mutants.py in a build of the simulation and demands that it fails within the normal seeds.
 
     tests/mutants/run.py --build DIR [--seeds N] [--only NAME,...] [--part I/N]      DIR: a build with simulation_tests
