@@ -97,7 +97,6 @@ Result<std::vector<DaemonWord>> read_daemon_line(const DaemonCommand& command, i
                               row.letter != '\0' ? row.letter : long_only + static_cast<int>(i)});
   }
   long_options.push_back({});
-  const std::string name{command.name};
   std::vector<DaemonWord> out;
   optind = 0;  // forgets the last line, also one that was left in the middle
   for (int one = 0; (one = getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {

@@ -16,7 +16,7 @@ class Privacy {
       : hidden_(is_admin ? 0 : policy.private_data), asker_(asker) {}
 
   // A question whose answer is for this user's eyes only is not that of another who asks the same.
-  std::string own_question(std::string question) const {
+  std::string own_question(const std::string& question) const {
     return hidden_ == 0 ? question : question + '/' + std::to_string(asker_.value);
   }
   bool hides(PrivateData what) const { return (hidden_ & what) != 0; }

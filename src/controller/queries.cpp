@@ -325,7 +325,7 @@ void Queries::ask_long(LongAnswers::Begin begin, bool for_asker_only) {
   question.clear_number();
   std::string text = privacy().own_question(question.SerializeAsString());
   if (for_asker_only) text += "/of " + std::to_string(asker_.uid.value);
-  c_.long_answers_.ask(asker_, request_.number(), std::move(text), std::move(begin));
+  c_.long_answers_.ask(asker_, request_.number(), text, std::move(begin));
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {
@@ -398,8 +398,9 @@ void Queries::script(const wire::GetScript& ask) {
        out = reply()](Task done) mutable {
         c.payloads_.find(PayloadId{script}, [&c, client, environment, needs, out = std::move(out),
                                              done = std::move(done)](Result<std::string> bytes) mutable {
-          if (bytes) out.mutable_script()->set_script(*std::move(bytes));
-          if (!bytes && !needs) {
+          if (bytes) {
+            out.mutable_script()->set_script(*std::move(bytes));
+          } else if (!needs) {
             out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::script_missing));
             out.mutable_failure()->set_text(slurm_text(RefusalCode::script_missing));
           }

@@ -2,9 +2,11 @@
 #include "platform/socket.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -120,6 +122,10 @@ Result<Descriptor> listen_unix(const std::string& path, mode_t mode) {
   MR_TRY(const SocketAddress address, unix_address(path));
   // Made under another name and renamed when ready: nobody ever meets it with the wrong mode or not yet listening.
   MR_TRY(const SocketAddress fresh, unix_address(path + ".new"));
+  // Two that begin at the same moment would take each other's for what somebody has left behind.
+  const std::string lock_path = path + ".lock";
+  const Descriptor lock{::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)};
+  if (!lock || ::flock(lock.get(), LOCK_EX) != 0) return fail_errno(Errc::io, doing + ": " + lock_path);
   struct stat present{};
   if (::lstat(path.c_str(), &present) == 0) {
     if (!S_ISSOCK(present.st_mode)) return fail(Errc::refused, doing + ": a file that is no socket is in the way");

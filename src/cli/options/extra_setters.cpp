@@ -195,7 +195,7 @@ Result<void> kill_command(JobDraft& d, Text v) {
   const auto number = parse_signal(v.empty() ? "TERM" : v);
   if (!number || *number == 0)
     return fail(Errc::invalid, "Invalid --kill-command specification '" + std::string{v} + "': no such signal");
-  d.kill_signal = *number;
+  d.kill_signal = number;
   return {};
 }
 

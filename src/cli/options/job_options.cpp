@@ -175,7 +175,7 @@ Result<void> set_wait_seconds(Draft& d, Text v) {
   const auto number = parse_integer(v);
   if (!number || *number < 0 || *number > INT32_MAX)
     return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --wait.");
-  d.wait_seconds = *number;
+  d.wait_seconds = number;
   return {};
 }
 

@@ -285,7 +285,7 @@ class Change {
       happen(AssociationRemoved{each.id, now_});
       if (each.user.empty() || !each.is_default) continue;
       // A user may stay in the account for other partitions.
-      for (Association other : all()) {
+      for (const Association& other : all()) {
         if (other.user != each.user) continue;
         make_default(each.user, other.account);
         break;

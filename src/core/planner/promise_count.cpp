@@ -54,6 +54,12 @@ void PromiseCount::close(Row& row) {
   --open_;
 }
 
+void PromiseCount::one_less(Row& row) {
+  if (row.waiting == 0) return;
+  --row.waiting;
+  if (row.waiting == 0) close(row);
+}
+
 void PromiseCount::give(PartitionIndex partition, std::uint32_t set) {
   if (partitions_.empty()) return;
   ++given_;
@@ -68,8 +74,8 @@ void PromiseCount::give(PartitionIndex partition, std::uint32_t set) {
 void PromiseCount::pass(PartitionIndex partition, std::uint32_t set) {
   if (partitions_.empty()) return;
   Row& row = partitions_[partition.value];
-  if (row.waiting > 0 && --row.waiting == 0) close(row);
-  if (set < sets_.size() && sets_[set].waiting > 0 && --sets_[set].waiting == 0) close(sets_[set]);
+  one_less(row);
+  if (set < sets_.size()) one_less(sets_[set]);
 }
 
 }  // namespace millrace

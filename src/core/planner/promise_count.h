@@ -50,6 +50,7 @@ class PromiseCount {
   }
   void open(std::vector<Row>& rows, std::size_t count, const std::vector<std::uint32_t>& waiting);
   void close(Row& row);
+  void one_less(Row& row);
 
   std::uint32_t depth_ = 0, given_ = 0, share_ = 1, sets_served_ = 0, sets_most_ = 0;
   std::size_t open_ = 0;

@@ -41,7 +41,8 @@ class Suggesting {
       }
       change.tasks = std::max<std::uint32_t>(
           static_cast<std::uint32_t>(std::uint64_t{spec.tasks} * nodes / std::max(spec.min_nodes, 1u)), nodes);
-      return Change{std::move(change), "on " + count_of(nodes, "node") + " with " + count_of(*change.tasks, "task")};
+      std::string words = "on " + count_of(nodes, "node") + " with " + count_of(*change.tasks, "task");
+      return Change{std::move(change), std::move(words)};
     });
   }
 
