@@ -9,8 +9,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 namespace millrace {
 
@@ -63,6 +65,30 @@ bool answers(const SocketAddress& address) {
   if (!probe) return true;  // in doubt nothing is taken from anybody
   return ::connect(probe.get(), generic(address), address.length) == 0 || errno == EAGAIN;
 }
+
+// Held by one process at a time; the file goes with it. Who waited for it meanwhile has one that is gone, and asks
+// anew.
+class PathLock {
+ public:
+  static Result<PathLock> take(std::string path, const std::string& doing) {
+    for (;;) {
+      Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)};
+      if (!file || ::flock(file.get(), LOCK_EX) != 0) return fail_errno(Errc::io, doing + ": " + path);
+      struct stat now{};
+      if (::fstat(file.get(), &now) != 0) return fail_errno(Errc::io, doing + ": " + path);
+      if (now.st_nlink > 0) return PathLock(std::move(path), std::move(file));
+    }
+  }
+  PathLock(PathLock&&) = default;
+  ~PathLock() {
+    if (file_) ::unlink(path_.c_str());
+  }
+
+ private:
+  PathLock(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  std::string path_;
+  Descriptor file_;
+};
 
 }  // namespace
 
@@ -123,9 +149,7 @@ Result<Descriptor> listen_unix(const std::string& path, mode_t mode) {
   // Made under another name and renamed when ready: nobody ever meets it with the wrong mode or not yet listening.
   MR_TRY(const SocketAddress fresh, unix_address(path + ".new"));
   // Two that begin at the same moment would take each other's for what somebody has left behind.
-  const std::string lock_path = path + ".lock";
-  const Descriptor lock{::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)};
-  if (!lock || ::flock(lock.get(), LOCK_EX) != 0) return fail_errno(Errc::io, doing + ": " + lock_path);
+  MR_TRY(const PathLock lock, PathLock::take(path + ".lock", doing));
   struct stat present{};
   if (::lstat(path.c_str(), &present) == 0) {
     if (!S_ISSOCK(present.st_mode)) return fail(Errc::refused, doing + ": a file that is no socket is in the way");

@@ -41,6 +41,7 @@ TEST(Socket, Of_those_who_begin_to_listen_at_one_moment_one_does_and_can_be_reac
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(std::ranges::count_if(sockets, [](const auto& socket) { return socket.has_value(); }), 1);
     EXPECT_TRUE(is_served(path));
+    EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
   }
   std::filesystem::remove_all(folder);
 }

@@ -197,9 +197,8 @@ def check_down_and_up(user, pids):
     checks.says("doctor says that no controller answers", user.call("doctor"), 1, "WRONG", "no answer")
     checks.says("down again is no error", user.down(), 0, "No cluster was running")
     checks.says("up again", user.up("--detach"), 0, "3 nodes")
-    wait_for("the kept job", lambda: user.output("later.out").strip() == "later")
-    shown = user.run("scontrol", "show", "job", waiting).out
-    checks.that("the pending job ran after the second up", "JobState=COMPLETED" in shown, shown)
+    wait_for("the end of the kept job", lambda: "JobState=COMPLETED" in user.run("scontrol", "show", "job", waiting).out)
+    checks.that("the pending job ran after the second up", user.output("later.out").strip() == "later", user.output("later.out"))
 
 
 def check_crash(user):
