@@ -191,6 +191,7 @@ def test_dynamic(checks, cluster):
     done = cluster.run("srun", "-p", "extra", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
     checks.that("it runs jobs", done.code == 0 and done.out.strip() == "d1", done)
     checks.says("a node of slurm.conf is not deleted", cluster.run("scontrol", "delete", "NodeName=n1"), 1, "slurm.conf")
+    wait_for("d1 has no job any more", lambda: cluster.run("squeue", "-h", "-w", "d1").out == "")  # else it is busy until it is given up
     cluster.agents["d1"].kill()
     done = wait_for("d1 is deleted", lambda: (now := cluster.run("scontrol", "delete", "NodeName=d1")).code == 0 and now)
     checks.that("and gone", "not found" in cluster.run("scontrol", "show", "node", "d1").out, cluster.state_of("d1"))

@@ -138,7 +138,7 @@ def test_salloc(checks, cluster):
     checks.that("its job ends with the command's code", fields["JobState"] == "FAILED" and fields["ExitCode"] == "7:0" and fields["BatchFlag"] == "0", fields)
     done = cluster.run("salloc", "/no/such/command")
     checks.says("a command that is not there gives the nodes back", done, 1, 'Unable to find command "/no/such/command"', "Relinquishing")
-    done = cluster.run("salloc", "-n1", cluster.bin / "squeue", "-h", "-o", "%j")
+    done = cluster.run("salloc", "-n1", "sh", "-c", f"{cluster.bin / 'squeue'} -h -j $SLURM_JOB_ID -o %j")  # the one before may still be there
     checks.that("its name says that it is interactive", done.out == "interactive\n", done)
     done = cluster.run("salloc", "--no-shell")
     job = int(done.err.split("Granted job allocation ")[1].split()[0])
