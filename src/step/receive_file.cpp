@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
+
+#include "step/arriving_file.h"
 
 namespace millrace {
 namespace {
@@ -20,51 +22,26 @@ int complain(const std::string& node, const std::string& what) {
   return 1;
 }
 
-bool write_whole(int fd, const char* bytes, std::size_t size) {
-  while (size > 0) {
-    const ssize_t count = write(fd, bytes, size);
+Result<void> write_whole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
+    if (count <= 0) return fail(Errc::io, std::strerror(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  return true;
+  return {};
 }
 
-// Empty, or what went wrong.
-std::string copy_input(int fd, const wire::ReceivedFile& file) {
-  static char in[65536], out[65536];
-  std::uint64_t written = 0;
-  z_stream stream{};
-  if (file.packed() && inflateInit(&stream) != Z_OK) return "cannot unpack";
-  std::string problem;
-  bool ended = false;
-  while (problem.empty() && !ended) {
-    const ssize_t count = read(STDIN_FILENO, in, sizeof in);
+Result<void> copy_input(int fd, const wire::ReceivedFile& file) {
+  static char buffer[65536];
+  ArrivingFile arriving(file, [fd](std::string_view bytes) { return write_whole(fd, bytes); });
+  for (bool more = true; more;) {
+    const ssize_t count = read(STDIN_FILENO, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
-    if (!file.packed()) {
-      if (!write_whole(fd, in, static_cast<std::size_t>(count))) problem = std::strerror(errno);
-      written += static_cast<std::uint64_t>(count);
-      continue;
-    }
-    stream.next_in = reinterpret_cast<Bytef*>(in);
-    stream.avail_in = static_cast<uInt>(count);
-    while (problem.empty() && !ended && stream.avail_in > 0) {
-      stream.next_out = reinterpret_cast<Bytef*>(out);
-      stream.avail_out = sizeof out;
-      const int state = inflate(&stream, Z_NO_FLUSH);
-      if (state != Z_OK && state != Z_STREAM_END) problem = "what arrives is not packed as it should be";
-      const std::size_t made = sizeof out - stream.avail_out;
-      if (problem.empty() && !write_whole(fd, out, made)) problem = std::strerror(errno);
-      written += made;
-      ended = state == Z_STREAM_END;
-    }
+    MR_TRY(more, arriving.take({buffer, static_cast<std::size_t>(count)}));
   }
-  if (file.packed()) inflateEnd(&stream);
-  if (problem.empty() && written != file.size())
-    problem = "only " + std::to_string(written) + " of " + std::to_string(file.size()) + " bytes arrived";
-  return problem;
+  return arriving.end();
 }
 
 timespec to_timespec(std::int64_t microseconds) {
@@ -89,7 +66,8 @@ int receive_file(const wire::ReceivedFile& file, const std::string& node) {
   const bool nameless = fd >= 0;
   if (!nameless) fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return complain(node, std::strerror(errno));
-  std::string problem = copy_input(fd, file);
+  const auto copied = copy_input(fd, file);
+  std::string problem = copied ? std::string{} : copied.error().story;
   if (problem.empty() && fchmod(fd, file.mode() & 07777 & (file.preserve() ? 07777u : 0777u)) != 0)
     problem = std::strerror(errno);
   if (problem.empty() && file.preserve()) {
