@@ -291,22 +291,26 @@ void SrunStreams::handle(const pollfd& ready, std::int64_t now_us) {
 
 void SrunStreams::read_srun() {
   srun_.fill();
-  while (const auto bytes = srun_.next()) {
-    wire::ToTask message;
-    if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return srun_.close();
-    if (message.has_signal()) signals_.push_back(message.signal());
-    if (message.has_mpi()) {
-      mpi_.push_back(std::move(*message.mutable_mpi()));
-      continue;
-    }
-    if (message.has_x11()) {
-      x11_.push_back(std::move(*message.mutable_x11()));
-      continue;
-    }
-    if (message.has_input_ended()) input_ended_ = true;
-    if (message.has_window()) resize_terminals(message.window());
-    give_input(message);
+  while (const auto bytes = srun_.next())
+    if (!hear(*bytes)) return srun_.close();
+}
+
+bool SrunStreams::hear(std::string_view bytes) {
+  wire::ToTask message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
+  if (message.has_signal()) signals_.push_back(message.signal());
+  if (message.has_mpi()) {
+    mpi_.push_back(std::move(*message.mutable_mpi()));
+    return true;
   }
+  if (message.has_x11()) {
+    x11_.push_back(std::move(*message.mutable_x11()));
+    return true;
+  }
+  if (message.has_input_ended()) input_ended_ = true;
+  if (message.has_window()) resize_terminals(message.window());
+  give_input(message);
+  return true;
 }
 
 void SrunStreams::resize_terminals(const wire::Terminal& window) const {
@@ -322,15 +326,19 @@ void SrunStreams::give_input(const wire::ToTask& message) {
   }
 }
 
-// Input and the window (sattach --pty), nothing else: the end of the input and signals are srun's.
 void SrunStreams::read_attached(Channel& peer) {
   peer.fill();
-  while (const auto bytes = peer.next()) {
-    wire::ToTask message;
-    if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return peer.close();
-    if (message.has_input()) give_input(message);
-    if (message.has_window()) resize_terminals(message.window());
-  }
+  while (const auto bytes = peer.next())
+    if (!hear_attached(*bytes)) return peer.close();
+}
+
+// Input and the window (sattach --pty), nothing else: the end of the input and signals are srun's.
+bool SrunStreams::hear_attached(std::string_view bytes) {
+  wire::ToTask message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
+  if (message.has_input()) give_input(message);
+  if (message.has_window()) resize_terminals(message.window());
+  return true;
 }
 
 void SrunStreams::write_input(TaskPipes& task) {

@@ -43,6 +43,9 @@ class SrunStreams {
   void handle(const pollfd& ready, std::int64_t now_us);
   std::int64_t due_us() const;  // INT64_MAX: nothing is waited for
   void on_time(std::int64_t now_us);
+  // A message of srun's, and of one who attached. False: it is none, and its connection is of no use.
+  bool hear(std::string_view bytes);
+  bool hear_attached(std::string_view bytes);
   // Sends what the task wrote before its end, then the end.
   void task_ended(std::uint32_t rank, int wait_status, bool out_of_memory = false);
   void note(std::string_view line);

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t connect_within_us = 10'000'000;
 constexpr std::int64_t prove_within_us = 60'000'000;  // srun may be stopped in its shell, or its host be busy
 constexpr std::size_t addresses_max = 16;
+constexpr std::size_t found_max = addresses_max * (1 + sizeof(sockaddr_storage));
 
 // A host of srun that lost power or its cable ends the step, after about a minute of silence.
 void set_options(int fd) {
@@ -51,18 +52,32 @@ void set_options(int fd) {
 
 }  // namespace
 
+std::vector<StreamAddress> read_addresses(std::string_view found) {
+  std::vector<StreamAddress> out;
+  while (!found.empty() && out.size() < addresses_max) {
+    const auto size = static_cast<std::size_t>(static_cast<unsigned char>(found.front()));
+    found.remove_prefix(1);
+    if (size > found.size() || size > sizeof(sockaddr_storage)) break;
+    StreamAddress& one = *out.emplace(out.begin());
+    one.size = static_cast<socklen_t>(size);
+    std::memcpy(&one.bytes, found.data(), size);
+    found.remove_prefix(size);
+  }
+  return out;
+}
+
 StreamCall::StreamCall(const wire::StdioEndpoint& peer, const StreamParty& self, std::int64_t now_us)
     : host_(peer.host()),
       port_(peer.port()),
       where_("connect to srun at " + host_ + ":" + std::to_string(port_)),
-      proof_(peer.secret(), self),
+      talk_(peer.secret(), self),
       deadline_us_(now_us + connect_within_us) {
   begin(peer, now_us);
 }
 
 void StreamCall::begin(const wire::StdioEndpoint& peer, std::int64_t now_us) {
   if (peer.secret().size() < stream_secret_min) return fail_with("the step has no secret of its own");
-  Address literal;
+  StreamAddress literal;
   auto& v4 = reinterpret_cast<sockaddr_in&>(literal.bytes);
   auto& v6 = reinterpret_cast<sockaddr_in6&>(literal.bytes);
   if (inet_pton(AF_INET, host_.c_str(), &v4.sin_addr) == 1) {
@@ -120,18 +135,11 @@ void StreamCall::read_found(std::int64_t now_us) {
   char buffer[4096];
   const ssize_t count = read(finder_fd_, buffer, sizeof buffer);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (count > 0) return void(found_.append(buffer, static_cast<std::size_t>(count)));
-  finder_ = -1;  // it is ending by itself
+  if (count > 0) found_.append(buffer, static_cast<std::size_t>(count));
+  if (count > 0 && found_.size() <= found_max) return;
+  if (count <= 0) finder_ = -1;  // it is ending by itself
   end_finder();
-  for (std::string_view rest = found_; !rest.empty();) {
-    const auto size = static_cast<std::size_t>(static_cast<unsigned char>(rest.front()));
-    rest.remove_prefix(1);
-    if (size > rest.size() || size > sizeof(sockaddr_storage)) break;
-    Address& one = *addresses_.emplace(addresses_.begin());
-    one.size = static_cast<socklen_t>(size);
-    std::memcpy(&one.bytes, rest.data(), size);
-    rest.remove_prefix(size);
-  }
+  addresses_ = read_addresses(found_);
   if (addresses_.empty()) return fail_with("the name of the host is not known");
   connect_next(now_us);
 }
@@ -139,7 +147,7 @@ void StreamCall::read_found(std::int64_t now_us) {
 void StreamCall::connect_next(std::int64_t now_us) {
   if (fd_ >= 0) close(std::exchange(fd_, -1));
   while (!addresses_.empty()) {
-    const Address address = addresses_.back();
+    const StreamAddress address = addresses_.back();
     addresses_.pop_back();
     fd_ = socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const bool begun = fd_ >= 0 && ::connect(fd_, reinterpret_cast<const sockaddr*>(&address.bytes), address.size) == 0;
@@ -158,9 +166,7 @@ void StreamCall::on_connected(std::int64_t now_us) {
   set_options(fd_);
   connected_ = true;
   deadline_us_ = now_us + prove_within_us;
-  wire::FromTask message;
-  *message.mutable_proof() = proof_.opening();
-  const std::string bytes = frame(message.SerializeAsString());  // a new connection has room for so little
+  const std::string bytes = talk_.opening();  // a new connection has room for so little
   if (::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
     fail_with(std::strerror(errno));
 }
@@ -183,19 +189,10 @@ void StreamCall::read_proof() {
   if (count < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
   if (count < 0) return fail_with(std::strerror(errno));
   if (count == 0) return fail_with("who listens there hung up before it proved to be the srun of this step");
-  reader_.feed({buffer, static_cast<std::size_t>(count)});
-  const auto bytes = reader_.next();
-  if (!bytes) return fail_with("what listens there is no srun: " + bytes.error().story);
-  if (!*bytes) return;
-  wire::ToTask message;
-  if (!message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())) || !message.has_proof())
-    return fail_with("what listens there is no srun");
-  const auto answer = proof_.answer(message.proof());
-  if (!answer) return fail_with(answer.error().story);
-  if (!reader_.is_empty()) return fail_with("srun said more than its proof");
-  wire::FromTask own;
-  *own.mutable_proof() = *answer;
-  const std::string out = frame(own.SerializeAsString());
+  const auto own = talk_.take({buffer, static_cast<std::size_t>(count)});
+  if (!own) return fail_with(own.error().story);
+  if (!*own) return;
+  const std::string& out = **own;
   if (::send(fd_, out.data(), out.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(out.size()))
     return fail_with(std::strerror(errno));
   state_ = State::answered;

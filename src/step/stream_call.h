@@ -7,14 +7,21 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "job.pb.h"
-#include "wire/frame.h"
-#include "wire/stream_proof.h"
+#include "step/call_talk.h"
 
 namespace millrace {
+
+struct StreamAddress {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+};
+// As the process writes them that asks for the name: each as its length and its bytes. The first comes last.
+std::vector<StreamAddress> read_addresses(std::string_view found);
 
 // Who answers is nobody until it has proved the secret: at most one small frame is read from it, nothing but a nonce is
 // told to it, and it has a minute. The caller polls fd() for events(), passes what comes to handle() and the time to
@@ -37,10 +44,6 @@ class StreamCall {
   int take_socket();  // answered: the caller's from now on
 
  private:
-  struct Address {
-    sockaddr_storage bytes{};
-    socklen_t size = 0;
-  };
   void begin(const wire::StdioEndpoint& peer, std::int64_t now_us);
   void begin_finding();
   void read_found(std::int64_t now_us);
@@ -53,18 +56,17 @@ class StreamCall {
   std::string host_;
   std::uint32_t port_;
   std::string where_;
-  CallerProof proof_;
+  CallTalk talk_;
   State state_ = State::under_way;
   std::string problem_;
   std::int64_t deadline_us_;
   pid_t finder_ = -1;  // a process that asks for the addresses of a name: the answer may never come
   int finder_fd_ = -1;
   std::string found_;
-  std::vector<Address> addresses_;  // those not tried yet, the next last
+  std::vector<StreamAddress> addresses_;  // those not tried yet, the next last
   std::string last_problem_ = "no address";
   int fd_ = -1;
   bool connected_ = false;
-  FrameReader reader_{proof_frame_max};
 };
 
 }  // namespace millrace
