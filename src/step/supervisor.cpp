@@ -65,7 +65,7 @@ int Supervisor::run() {
     return "supervisor " + std::to_string(getpid()) + " for UID=" + std::to_string(order_.identity().uid()) + " on " +
            plan_.node_name() + ", node " + std::to_string(plan_.node_position()) + " of " + plan_.nodes();
   });
-  if (auto started = start(); !started) fail_launch(std::move(started).error());
+  begin();
   read_agent();  // what came in one piece with the order makes no descriptor readable again
   look_at_srun();
   // After the end we stay only for what nobody else holds yet: output on its way to srun, an end that could not be
@@ -73,6 +73,10 @@ int Supervisor::run() {
   if (plan_.sample_every_seconds() > 0) look_at_usage();
   while (!forgotten_ && (!ended_ || !recorded_ || streams_.has_listeners())) wait_for_events();
   return 0;
+}
+
+void Supervisor::begin() {
+  if (auto started = start(); !started) fail_launch(std::move(started).error());
 }
 
 void Supervisor::fail_launch(Error why) {
@@ -215,11 +219,15 @@ void Supervisor::accept_agent() {
 
 void Supervisor::read_agent() {
   agent_.fill();
-  while (const auto bytes = agent_.next()) {
-    wire::ToStep message;
-    if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return agent_.close();
-    obey(message);
-  }
+  while (const auto bytes = agent_.next())
+    if (!hear(*bytes)) return agent_.close();
+}
+
+bool Supervisor::hear(std::string_view bytes) {
+  wire::ToStep message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
+  obey(message);
+  return true;
 }
 
 void Supervisor::obey(const wire::ToStep& message) {
@@ -347,7 +355,7 @@ void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us
 void Supervisor::suspend(bool suspended) {
   if (ended_ || killing_ || suspended == status_.suspended()) return;
   log_.verbose([&] { return suspended ? "suspended" : "resumed"; });
-  suspended ? freezer_.freeze(clock_us(CLOCK_MONOTONIC)) : freezer_.thaw();
+  if (!holds_allocation_) suspended ? freezer_.freeze(clock_us(CLOCK_MONOTONIC)) : freezer_.thaw();
   status_.set_suspended(suspended);
   shift_step_times(suspended);
   tell_agent();
@@ -367,6 +375,7 @@ void Supervisor::send_signal(const wire::SignalAttempt& signal) {
 // A pid found in /proc could in theory have gone to somebody else before the kill; pids are given out in turn, so that
 // takes a full round of the pid space within microseconds.
 void Supervisor::signal_all(int number) const {
+  if (holds_allocation_) return;  // nobody of the job's is here: its steps have supervisors of their own
   log_.debug([&] { return "signal " + std::to_string(number) + " to all processes"; });
   if (number == SIGKILL && cgroup_) cgroup_->kill_all();
   for (const pid_t pid : descendants(getpid()))

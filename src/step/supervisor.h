@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent.pb.h"
@@ -40,7 +41,9 @@ class Supervisor final {
  public:
   Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, int listener, int child_signals);
   ~Supervisor();
-  int run();  // exit code of the process
+  int run();                          // exit code of the process
+  void begin();                       // run() does it first
+  bool hear(std::string_view bytes);  // a message of the agent's; false: it is none
 
  private:
   struct RunningTask {

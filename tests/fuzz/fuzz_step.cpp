@@ -2,6 +2,7 @@
 // steps.
 #include "agent.pb.h"
 #include "client.pb.h"
+#include "small_plan.h"
 #include "step/affinity.h"
 #include "step/environment.h"
 #include "step/front_environment.h"
@@ -13,19 +14,6 @@
 #include "wire/step_facts.h"
 
 using namespace millrace;
-
-namespace {
-
-wire::LaunchPlan plan_of_job() {
-  wire::LaunchPlan plan;
-  plan.set_nodes("n[1-3]");
-  plan.set_node_name("n1");
-  for (const std::uint32_t cpus : {4u, 4u, 2u}) plan.add_cpus_per_node(cpus);
-  for (const std::uint32_t tasks : {2u, 1u, 1u}) plan.add_tasks_per_node(tasks);
-  return plan;
-}
-
-}  // namespace
 
 FUZZ_SEEDS(create_step) {
   wire::CreateStep ask;
@@ -41,7 +29,7 @@ FUZZ_SEEDS(create_step) {
 FUZZ_BINARY(create_step) {
   wire::CreateStep ask;
   if (!ask.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
-  StepKeeper keeper(plan_of_job(), 0);
+  StepKeeper keeper(fuzz::plan_of_job(), 0);
   const auto room = keeper.find_room(ask);
   if (!room) return;
   const std::uint32_t step = keeper.start(*room, ask.overlap());
@@ -50,7 +38,7 @@ FUZZ_BINARY(create_step) {
   fuzz::use(keeper.find_room(ask));
 }
 
-FUZZ_SEEDS(launch_plan) { return {plan_of_job().SerializeAsString()}; }
+FUZZ_SEEDS(launch_plan) { return {fuzz::plan_of_job().SerializeAsString()}; }
 
 FUZZ_BINARY(launch_plan) {
   wire::LaunchPlan plan;
