@@ -15,6 +15,7 @@
 
 #include "agent/leftovers.h"
 #include "agent/node_isolation.h"
+#include "agent/supervisor_words.h"
 #include "wire/step_busy.h"
 
 namespace millrace {
@@ -181,30 +182,20 @@ void SpoolSupervisors::read_some(AttemptName name) {
   char buffer[4096];
   const ssize_t count = recv(attempt.fd, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return connection_lost(name);
-  if (count > 0) attempt.reader.feed({buffer, static_cast<std::size_t>(count)});
+  const std::size_t got = count > 0 ? static_cast<std::size_t>(count) : 0;
   attempt.watch->want_readable();
-  wire::AttemptStatus latest;
-  std::vector<wire::StepFromNode> steps;
-  bool news = false;
-  for (;;) {
-    const auto message = attempt.reader.next();
-    if (!message) return connection_lost(name);
-    if (!*message) break;
-    wire::FromStep from;
-    if (!from.ParseFromArray((*message)->data(), static_cast<int>((*message)->size()))) return connection_lost(name);
-    if (from.has_log()) settings_.said(from.log());
-    if (from.has_step()) steps.push_back(from.step());
-    if (from.has_sample() && name_of(from.sample()) == name) observer_->step_sampled(from.sample());
-    if (!from.has_status() || name_of(from.status()) != name) continue;
-    latest = from.status();
-    news = true;
-  }
-  for (const wire::StepFromNode& step : steps) {
+  const auto words = hear_supervisor(attempt.reader, name, {buffer, got});
+  if (!words) return connection_lost(name);
+  for (const wire::LogLine& line : words->lines) settings_.said(line);
+  for (const wire::StepSample& sample : words->samples) observer_->step_sampled(sample);
+  for (const wire::StepFromNode& step : words->steps) {
     observer_->keeper_said(step);
     if (!attempts_.contains(name)) return;  // whoever heard it may have let go of this one
   }
-  if (news) never_began_ = 0;
-  if (!news || attempt.status.state() == wire::AttemptStatus::ENDED) return;
+  if (!words->status) return;
+  never_began_ = 0;
+  if (attempt.status.state() == wire::AttemptStatus::ENDED) return;
+  const wire::AttemptStatus& latest = *words->status;
   attempt.status = latest;
   // A supervisor that could not use its directory could not record its end either.
   if (latest.state() == wire::AttemptStatus::ENDED && latest.end() == wire::AttemptStatus::LAUNCH_FAILED)

@@ -35,13 +35,16 @@ std::uint32_t memory_node_of(const std::string& folder) {
 
 }  // namespace
 
+// A list that names more than there can be ends there, however often it names them.
 std::vector<std::uint32_t> parse_cpu_list(std::string_view text) {
+  constexpr std::int64_t last_cpu = 1'000'000;
   std::vector<std::uint32_t> cpus;
   for (const std::string_view part : split(trim(text), ',')) {
     const std::size_t dash = part.find('-');
     const auto first = parse_integer(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_integer(part.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first || *last > 1'000'000) continue;
+    if (!first || !last || *first < 0 || *last < *first || *last > last_cpu) continue;
+    if (static_cast<std::int64_t>(cpus.size()) + *last - *first > last_cpu) break;
     for (std::int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<std::uint32_t>(cpu));
   }
   return cpus;

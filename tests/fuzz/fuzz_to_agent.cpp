@@ -1,55 +1,17 @@
-// tests/fuzz/fuzz_to_agent.cpp - orders to an agent: numbered and signed as the controller would, so that they are
-// read.
-#include "agent/agent.h"
-#include "sim/sim_world.h"
+// tests/fuzz/fuzz_to_agent.cpp - orders to an agent, and what supervisors say to it.
+#include "agent/supervisor_words.h"
+#include "small_agent.h"
 #include "target.h"
 #include "task.pb.h"
-#include "wire/credential.h"
 #include "wire/frame.h"
+#include "wire/limits.h"
 
 using namespace millrace;
 
 namespace {
 
-class QuietSupervisors final : public Supervisors {
- public:
-  std::vector<wire::AttemptStatus> adopt(SupervisorObserver&) override { return {}; }
-  void launch(const wire::LaunchPlan&, const wire::Credential&) override {}
-  void kill(const wire::Kill&) override {}
-  void signal(const wire::SignalAttempt&) override {}
-  void suspend(const wire::Suspend&) override {}
-  void tell_keeper(const wire::StepToNode&) override {}
-  void tell_step(const wire::StepOrder&) override {}
-  void forget(const wire::Forget&) override {}
-};
-
-class NoMeasurements final : public Measurements {
- public:
-  wire::Inventory inventory() override { return {}; }
-  wire::Telemetry telemetry() override { return {}; }
-};
-
-class OneDialer final : public Dialer {
- public:
-  class DeafLink final : public Link {
-   public:
-    void send(std::string) override {}
-    void close() override {}
-    std::size_t unsent() const override { return 0; }
-  };
-  std::unique_ptr<Link> dial(LinkHandler& to) override {
-    handler = &to;
-    ++dials;
-    return std::make_unique<DeafLink>();
-  }
-  LinkHandler* handler = nullptr;
-  std::uint64_t dials = 0;
-};
-
-}  // namespace
-
-FUZZ_SEEDS(to_agent) {
-  wire::ToAgent launch, kill, step, relayed;
+wire::ToAgent launch_of_job() {
+  wire::ToAgent launch;
   wire::Credential credential;
   credential.set_job_key(7);
   credential.set_nodes("n[1-2]");
@@ -58,53 +20,78 @@ FUZZ_SEEDS(to_agent) {
   launch.mutable_launch()->set_credential(credential.SerializeAsString());
   launch.mutable_launch()->mutable_plan()->set_job_key(7);
   launch.mutable_launch()->mutable_plan()->set_nodes("n[1-2]");
+  return launch;
+}
+
+// One message after the other: an input is a list of them.
+std::string only(const auto& message) {
+  wire::MpiPairs pairs;
+  pairs.add_keys(message.SerializeAsString());
+  return pairs.SerializeAsString();
+}
+
+}  // namespace
+
+FUZZ_SEEDS(to_agent) {
+  wire::ToAgent kill, step, relayed;
   kill.mutable_kill()->set_job_key(7);
   step.mutable_step()->set_job_key(7);
   relayed.mutable_relayed()->set_client(1);
-  std::vector<std::string> out;
-  for (const wire::ToAgent* each : {&launch, &kill, &step, &relayed}) {
-    wire::MpiPairs pairs;
-    pairs.add_keys(each->SerializeAsString());
-    out.push_back(pairs.SerializeAsString());
+  return {only(launch_of_job()), only(kill), only(step), only(relayed)};
+}
+
+FUZZ_BINARY(to_agent) {
+  wire::MpiPairs pairs;
+  if (!pairs.ParseFromArray(input.data(), static_cast<int>(input.size())) || pairs.keys_size() > 12) return;
+  fuzz::SmallAgent agent;
+  agent.obey(input);
+  for (const std::string& each : pairs.keys()) {
+    wire::ToAgent message;
+    if (message.ParseFromString(each)) agent.obey(std::move(message));
+  }
+}
+
+FUZZ_SEEDS(from_step) {
+  wire::FromStep ended, said, sampled, keeper;
+  ended.mutable_status()->set_job_key(7);
+  ended.mutable_status()->set_state(wire::AttemptStatus::ENDED);
+  said.mutable_log()->set_text("done");
+  sampled.mutable_sample()->set_job_key(7);
+  sampled.mutable_sample()->add_tasks()->set_pid(12);
+  std::vector<std::string> out{only(ended), only(said), only(sampled)};
+  for (const std::uint32_t body : {3u, 4u, 5u, 6u, 600u, 601u}) {
+    wire::StepFromNode& step = *keeper.mutable_step();
+    step.set_job_key(7);
+    step.set_node("n1");
+    if (body == 3) step.mutable_reply()->set_client(1);
+    if (body == 4)
+      step.mutable_launch()->mutable_plan()->set_job_key(7), step.mutable_launch()->mutable_plan()->set_step(0);
+    if (body == 5) step.mutable_kill()->set_job_key(7);
+    if (body == 6) step.mutable_forget()->set_job_key(7);
+    if (body == 600) step.mutable_facts()->add_facts()->set_id(1);
+    if (body == 601) step.mutable_signal()->set_job_key(7);
+    out.push_back(only(keeper));
   }
   return out;
 }
 
-FUZZ_BINARY(to_agent) {
-  static const auto signer = CredentialSigner::from_cluster_key(std::string(key_size, 'k'));
+FUZZ_BINARY(from_step) {
   wire::MpiPairs pairs;
   if (!pairs.ParseFromArray(input.data(), static_cast<int>(input.size())) || pairs.keys_size() > 12) return;
-  SimWorld world(1);
-  SimProcess loop(world);
-  QuietSupervisors supervisors;
-  NoMeasurements measurements;
-  OneDialer dialer;
-  AgentSettings settings;
-  settings.node = "n1", settings.boot_id = "boot", settings.first_session = 100;
-  Agent agent(loop, dialer, supervisors, measurements, settings, {});
-  const auto run = [&] {
-    const Time until = world.now() + milliseconds(100);
-    while (world.next_at() <= until) world.step();
-  };
-  agent.start();
-  run();
-  std::uint64_t sequence = 0;
-  const auto tell = [&](wire::ToAgent& message) {
-    message.set_epoch(1);
-    message.set_session(99 + dialer.dials);
-    message.set_sequence(++sequence);
-    if (message.has_launch()) message.mutable_launch()->set_signature(signer->sign(message.launch().credential()));
-    dialer.handler->message(message.SerializeAsString());
-    run();
-  };
-  wire::ToAgent welcome;
-  welcome.mutable_welcome()->set_verify_key(signer->verify_key());
-  welcome.mutable_welcome()->set_heartbeat_seconds(5);
-  tell(welcome);
-  dialer.handler->message(input);
+  const AttemptName name{7, 0};
+  FrameReader raw(supervisor_frame_max);
+  fuzz::use(hear_supervisor(raw, name, input));
+  fuzz::SmallAgent agent;
+  agent.obey(launch_of_job());
+  FrameReader reader(supervisor_frame_max);
   for (const std::string& each : pairs.keys()) {
-    wire::ToAgent message;
-    if (message.ParseFromString(each)) tell(message);
+    const auto words = hear_supervisor(reader, name, frame(each));
+    if (!words) return;
+    for (const wire::StepSample& sample : words->samples) agent.observer().step_sampled(sample);
+    for (const wire::StepFromNode& step : words->steps) agent.observer().keeper_said(step);
+    if (words->status) fuzz::must(name_of(*words->status) == name, "a supervisor speaks for its own attempt");
+    if (words->status) agent.observer().attempt_changed(*words->status);
+    agent.run();
   }
 }
 

@@ -10,7 +10,6 @@
 #include "core/model/mpi_type.h"
 #include "core/model/sluid.h"
 #include "core/model/tres.h"
-#include "isolation/cpu_places.h"
 #include "target.h"
 
 using namespace millrace;
@@ -36,7 +35,6 @@ FUZZ_TEXT(values) {
   fuzz::use(is_mail_address(input));
   fuzz::use(is_acctg_freq(input));
   fuzz::use(task_sampling_seconds(input));
-  fuzz::use(parse_cpu_list(input));
   fuzz::use(parse_distribution(input));
   if (const auto key = parse_sluid(input)) fuzz::must(parse_sluid(sluid_text(*key)) == key, "a SLUID is read back");
   if (const auto bytes = from_hex(input)) fuzz::must(from_hex(to_hex(*bytes)) == bytes, "hex digits are read back");
