@@ -21,7 +21,6 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view first_words = "# Written by `millrace up`; shape:";
 constexpr std::size_t socket_path_max = 100;  // sockaddr_un holds 108, and ".relay" goes behind it
 constexpr std::uint64_t scratch_bytes_min = 64u << 20;
 
@@ -155,7 +154,7 @@ Result<std::string> new_configuration(const ClusterFolder& folder, LocalShape& s
   MR_TRY(const std::uint16_t port, find_free_port());
   const std::string host_word = host_label();
   const std::string names = nodes == 1 ? host_word : "n[1-" + std::to_string(nodes) + "]";
-  std::string out{first_words};
+  std::string out{shape_words};
   out +=
       " " + words_of(shape) + "\n# Yours to change; `millrace down --forget` removes it with everything else here.\n";
   out +=
@@ -172,45 +171,6 @@ Result<std::string> new_configuration(const ClusterFolder& folder, LocalShape& s
          " State=UNKNOWN\n";
   out += "PartitionName=main Nodes=" + names + " Default=YES MaxTime=INFINITE State=UP\n";
   return out;
-}
-
-std::string words_of(const LocalShape& shape) {
-  std::string out;
-  const auto add = [&](const char* name, const std::optional<std::uint32_t>& value) {
-    if (value) out += (out.empty() ? "" : " ") + std::string{name} + "=" + std::to_string(*value);
-  };
-  add("nodes", shape.nodes);
-  add("cpus", shape.cpus);
-  add("memory", shape.memory_mib);
-  return out;
-}
-
-std::optional<LocalShape> shape_of(const std::string& conf_text) {
-  if (!conf_text.starts_with(first_words)) return std::nullopt;
-  const std::string_view line =
-      std::string_view{conf_text}.substr(first_words.size(), conf_text.find('\n') - first_words.size());
-  LocalShape shape;
-  for (const std::string_view word : split(line, ' ')) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) continue;
-    const auto number = parse_integer(word.substr(equals + 1));
-    if (!number || *number < 1 || *number > UINT32_MAX) continue;
-    const std::string_view name = word.substr(0, equals);
-    if (name == "nodes") shape.nodes = static_cast<std::uint32_t>(*number);
-    if (name == "cpus") shape.cpus = static_cast<std::uint32_t>(*number);
-    if (name == "memory") shape.memory_mib = static_cast<std::uint32_t>(*number);
-  }
-  return shape;
-}
-
-std::optional<std::string> difference(const LocalShape& asked, const LocalShape& there) {
-  const auto differs = [](const auto& a, const auto& b) { return a && a != b; };
-  if (!differs(asked.nodes, there.nodes) && !differs(asked.cpus, there.cpus) &&
-      !differs(asked.memory_mib, there.memory_mib))
-    return std::nullopt;
-  return "it was made with " + words_of(there) + ", and now " + words_of(asked) +
-         " is asked for; leave the numbers out to start it as it is, name another --dir, or remove it with `millrace "
-         "down --forget`";
 }
 
 std::string scratch_of(const Configuration& configuration) {

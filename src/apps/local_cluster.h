@@ -1,4 +1,4 @@
-// src/apps/local_cluster.h - the cluster that `millrace up` keeps in one directory: its files, its shape, its daemons.
+// src/apps/local_cluster.h - the cluster that `millrace up` keeps in one directory: its files, its daemons.
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "apps/local_shape.h"
 #include "base/quantity.h"
 #include "base/result.h"
 #include "config/configuration.h"
 #include "platform/descriptor.h"
 
 namespace millrace {
-
-// What was asked for on the command line; what is not set does not matter.
-struct LocalShape {
-  std::optional<std::uint32_t> nodes, cpus, memory_mib;
-};
 
 // Everything lies at a fixed name below `directory`, except the spool and sometimes the socket: slurm.conf says where.
 struct ClusterFolder {
@@ -39,11 +35,6 @@ Result<void> make_own_directory(const std::string& path, mode_t mode);
 
 // slurm.conf for a new cluster of this shape; `shape` comes back complete.
 Result<std::string> new_configuration(const ClusterFolder& folder, LocalShape& shape);
-// The shape an earlier `up` wrote into the file; nothing: not written by us.
-std::optional<LocalShape> shape_of(const std::string& conf_text);
-// A sentence when what is asked for differs from what is there.
-std::optional<std::string> difference(const LocalShape& asked, const LocalShape& there);
-std::string words_of(const LocalShape& shape);
 bool port_is_free(std::uint16_t port);
 Result<std::uint16_t> find_free_port();
 

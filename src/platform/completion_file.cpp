@@ -19,33 +19,55 @@ namespace {
 constexpr off_t tail_bytes = 4 << 20;
 constexpr std::size_t known_max = 100'000;
 
-std::string value_of(std::string_view line, std::string_view key) {
-  const std::size_t at = line.starts_with(key) ? 0 : line.find(" " + std::string{key});
-  if (at == std::string_view::npos) return {};
-  const std::size_t from = at + key.size() + (at == 0 ? 0 : 1);
-  return std::string{line.substr(from, line.find(' ', from) - from)};
+std::string_view value_of(std::string_view line, std::string_view key) {
+  std::size_t at = 0;
+  while (!line.substr(at).starts_with(key)) {
+    at = line.find(' ', at);
+    if (at == std::string_view::npos) return {};
+    ++at;
+  }
+  at += key.size();
+  return line.substr(at, line.find(' ', at) - at);
 }
 
-// What tells one end of a job from any other.
 std::string mark_of(std::string_view line) {
-  return value_of(line, "JobId=") + " " + value_of(line, "SubmitTime=") + " " + value_of(line, "EndTime=");
+  std::string out;
+  for (const std::string_view key : {"JobId=", "SubmitTime=", "EndTime="}) (out += value_of(line, key)) += ' ';
+  return out;
 }
 
 Result<std::set<std::string>> read_tail(int file) {
-  std::set<std::string> out;
   struct stat info{};
-  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return out;
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return std::set<std::string>{};
   const off_t from = info.st_size > tail_bytes ? info.st_size - tail_bytes : 0;
   std::string text(static_cast<std::size_t>(info.st_size - from), '\0');
   const ssize_t got = pread(file, text.data(), text.size(), from);
   if (got < 0) return fail(Errc::io, std::strerror(errno));
   text.resize(static_cast<std::size_t>(got));
-  for (const std::string_view line : split(text, '\n'))
+  return completion_marks(text);
+}
+
+}  // namespace
+
+std::set<std::string> completion_marks(std::string_view lines) {
+  std::set<std::string> out;
+  for (const std::string_view line : split(lines, '\n'))
     if (!line.empty()) out.insert(mark_of(line));
   return out;
 }
 
-}  // namespace
+FreshCompletions fresh_completions(std::string_view lines, const std::set<std::string>& known) {
+  FreshCompletions out;
+  std::set<std::string> now;
+  for (const std::string_view line : split(lines, '\n')) {
+    if (line.empty()) continue;
+    std::string mark = mark_of(line);
+    if (known.contains(mark) || !now.insert(mark).second) continue;
+    out.marks.push_back(std::move(mark));
+    (out.lines += line) += '\n';
+  }
+  return out;
+}
 
 Result<void> append_completions(const std::string& path, const std::string& lines,
                                 std::unique_ptr<std::set<std::string>>& known) {
@@ -55,13 +77,7 @@ Result<void> append_completions(const std::string& path, const std::string& line
     MR_TRY(std::set<std::string> tail, in_context(read_tail(file.get()), path));
     known = std::make_unique<std::set<std::string>>(std::move(tail));
   }
-  std::string fresh;
-  std::vector<std::string> marks;
-  for (const std::string_view line : split(lines, '\n')) {
-    if (line.empty() || known->contains(mark_of(line))) continue;
-    marks.push_back(mark_of(line));
-    (fresh += line) += '\n';
-  }
+  const auto [fresh, marks] = fresh_completions(lines, *known);
   const off_t before = lseek(file.get(), 0, SEEK_END);
   for (std::size_t done = 0; done < fresh.size();) {
     const ssize_t wrote = ::write(file.get(), fresh.data() + done, fresh.size() - done);

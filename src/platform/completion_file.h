@@ -7,6 +7,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "platform/worker.h"
@@ -35,6 +37,15 @@ class CompletionFile final {
   bool writing_ = false, complained_ = false;
   ThreadWorker worker_;  // last: its thread ends first
 };
+
+// What tells the end of each of these jobs from any other.
+std::set<std::string> completion_marks(std::string_view lines);
+// The lines about ends that are not known, each once, and their marks.
+struct FreshCompletions {
+  std::string lines;
+  std::vector<std::string> marks;
+};
+FreshCompletions fresh_completions(std::string_view lines, const std::set<std::string>& known);
 
 // Adds the lines that the file does not have among its last ones; `known` is what is known of those, and is read from
 // the file where it is null.

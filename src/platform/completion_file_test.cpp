@@ -42,6 +42,12 @@ TEST_F(Completions, A_record_that_is_in_the_file_is_not_written_again) {
   EXPECT_EQ(text_of(path_), line(1, "T1") + line(2, "T1") + line(2, "T2") + line(3, "T1"));
 }
 
+TEST_F(Completions, One_that_is_told_twice_at_once_is_written_once) {
+  std::unique_ptr<std::set<std::string>> known;
+  ASSERT_TRUE(append_completions(path_, line(1, "T1") + line(1, "T1"), known));
+  EXPECT_EQ(text_of(path_), line(1, "T1"));
+}
+
 TEST_F(Completions, A_file_that_was_moved_away_is_made_again) {
   std::unique_ptr<std::set<std::string>> known;
   ASSERT_TRUE(append_completions(path_, line(1, "T1"), known));

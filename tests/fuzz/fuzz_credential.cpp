@@ -64,3 +64,13 @@ FUZZ_TEXT(munge_payload) {
   const auto proof = read_munge_payload(input);
   if (proof) fuzz::must(proof->key.size() == node_key_size, "the key of a session has its whole length");
 }
+
+// The name in the certificate of who connects, and the lines behind a cluster's key.
+FUZZ_TEXT(key_name) {
+  if (const auto name = parse_key_name(input)) {
+    fuzz::must(parse_key_name(text_of(*name)) == name, "a name that is written is read back");
+    fuzz::must(is_node_name(name->node), "what can be read in two ways is no name");
+  }
+  if (const auto generations = parse_generation_lines(input))
+    fuzz::must(parse_generation_lines(generation_lines(*generations)) == generations, "lines are read back");
+}
