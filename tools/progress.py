@@ -6,8 +6,8 @@ import time
 
 
 class Progress:
-    """done(text) after each piece. `total` may become known later. Without a terminal each piece that is worth a line gets one, others are
-    summed up every `every` seconds."""
+    """now(text) before a piece that takes long, done(text) after each. `total` may become known later. Without a terminal each piece that is
+    worth a line gets one, others are summed up every `every` seconds."""
 
     def __init__(self, what, total=0, every=0.0, out=sys.stderr):
         self.what, self.total, self.every, self.out = what, total, every, out
@@ -23,6 +23,14 @@ class Progress:
 
     def line(self, text):
         return f"[{self.count}/{max(self.total, self.count)}{self.left()}] {text}"
+
+    def now(self, text):
+        if self.terminal:
+            width = os.get_terminal_size(self.out.fileno()).columns
+            self.out.write(f"\r\033[K{self.line(text)[: width - 1]}")
+        else:
+            self.out.write(self.line(text) + "\n")
+        self.out.flush()
 
     def done(self, text, important=False):
         self.count += 1

@@ -77,7 +77,8 @@ def run_extended(runner, whole):
     runner.system("system tests, extended, of the release build", RELEASE, "--extended", "-k", of_release, MR_POWERCUT_ROUNDS="6" if whole else "2")
     runner.run(f"clang-tidy (part {units})", PYTHON, "tools/clang_tidy.py", "--build", ASAN, "--part", units)
     runner.run(f"planted bugs are found (part {bugs})", PYTHON, "tests/mutants/run.py", "--build", RELEASE, "--seeds", "2000", "--part", bugs)
-    runner.run("every reference number of scheduling", RELEASE / "tests" / "reference_tests", "--gtest_brief=1", MR_REFERENCES="all")
+    runner.run("every reference number of scheduling", PYTHON, "tools/show.py", "gtest", RELEASE / "mill-references.log",
+               RELEASE / "tests" / "reference_tests", MR_REFERENCES="all")
     runner.run("the bench itself", PYTHON, "tests/bench/bench.py", "--build", RELEASE, "--quick", "--no-slurm")
 
 

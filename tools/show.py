@@ -3,6 +3,7 @@
 
     tools/show.py ninja LOG -C build/release millrace
     tools/show.py ctest LOG --test-dir build/asan -j2
+    tools/show.py gtest LOG build/release/tests/reference_tests
     tools/show.py apt   LOG PACKAGE...
 """
 
@@ -16,6 +17,7 @@ from progress import Progress
 
 EDGE = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 TEST = re.compile(r" *(\d+)/(\d+) Test +#\d+: (\S+) \.*(?:\*{3})? *(.*?) +([\d.]+) sec")
+CASE = re.compile(r"\[ +(RUN|OK|FAILED|SKIPPED) +\] (\S+?)(?:, .*?)?(?: \((\d+) ms\))?$")
 APT = ["apt-get", "-y", "--no-install-recommends"]
 
 
@@ -65,6 +67,32 @@ def show_ctest(arguments, out):
     return code
 
 
+def show_gtest(arguments, out):
+    """A program whose cases take long. Why cases were skipped is said at the end, each reason once."""
+    progress, running, words, skipped = Progress("cases"), False, "", {}
+    def line(text):
+        nonlocal running, words
+        if match := re.match(r"\[=+\] Running (\d+) tests?", text):
+            progress.total = int(match[1])
+        match = CASE.match(text)
+        if match and match[1] == "RUN":
+            running = True
+            if progress.terminal:
+                progress.now(match[2])
+        elif match and running:
+            running = False
+            if match[1] == "SKIPPED":
+                skipped[words] = skipped.get(words, 0) + 1
+            progress.done(f"{match[1].lower() if match[1] == 'OK' else match[1]} {match[2]} ({int(match[3] or 0) / 1000:.1f} s)", important=match[1] == "FAILED")
+        elif text:
+            words = text
+    code = follow(arguments, out, line)
+    progress.end()
+    for reason, count in skipped.items():
+        print(f"{count} skipped: {reason}", flush=True)
+    return code
+
+
 def show_apt(arguments, out):
     dry = subprocess.run([*APT, "-s", "install", *arguments], capture_output=True, text=True).stdout
     progress = Progress("packages", total=2 * dry.count("\nInst ") + 1, every=5)
@@ -88,7 +116,7 @@ def follow(command, out, line):
 def main():
     kind, log, *arguments = sys.argv[1:]
     with open(log, "w", buffering=1) as out:
-        code = {"ninja": show_ninja, "ctest": show_ctest, "apt": show_apt}[kind](arguments, out)
+        code = {"ninja": show_ninja, "ctest": show_ctest, "gtest": show_gtest, "apt": show_apt}[kind](arguments, out)
     if code != 0:
         sys.stderr.write(Path(log).read_text())
     return code

@@ -13,7 +13,12 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
+
+from progress import Progress  # noqa: E402
+
 SYMBOLIZERS = ("llvm-symbolizer-19", "llvm-symbolizer", "llvm-symbolizer-14")
+SLOW = float(os.environ.get("MR_SLOW", "1"))
 KINDS = ("crash-", "timeout-", "oom-", "leak-")
 
 
@@ -43,7 +48,7 @@ class Fuzzer:
         words = [f"-max_total_time={seconds}", *self.flags]
         if (HERE / "dictionaries" / self.name).exists():
             words.append(f"-dict={HERE / 'dictionaries' / self.name}")
-        return self.call(*words, *map(str, corpora))
+        return self.call(*words, *map(str, corpora), limit=(seconds + 600) * SLOW)
 
     def fails(self, data: bytes) -> bool:
         path = self.found / "candidate"
@@ -80,18 +85,23 @@ def keep(name: str, kind: str, data: bytes) -> pathlib.Path:
     return path
 
 
-def fuzz(program: pathlib.Path, work: pathlib.Path, name: str, limits: dict[str, int], seconds: int) -> list[str]:
+def fuzz(program: pathlib.Path, work: pathlib.Path, name: str, limits: dict[str, int], seconds: int) -> tuple[str, list[str]]:
+    """What was done, and what was found."""
     seeds, grown, made, found = HERE / "corpus" / name, work / name / "grown", work / name / "made", work / name / "found"
     shutil.rmtree(found, ignore_errors=True)
     for folder in (seeds, grown, made, found):
         folder.mkdir(parents=True, exist_ok=True)
     fuzzer = Fuzzer(program, name, limits, found)
     fuzzer.call(MR_FUZZ_SEEDS=str(made))
-    done = fuzzer.run(seconds, [grown, seeds, made])
+    try:
+        done = fuzzer.run(seconds, [grown, seeds, made])
+    except subprocess.TimeoutExpired as late:  # it stopped itself, or waits for something: libFuzzer's own clock does not see that
+        problem = f"{name}: no end within {late.timeout:.0f} s\n{(late.stderr or b'').decode(errors='replace')[-3000:]}"
+        return f"{name}: NO END within {late.timeout:.0f} s", [problem]
     states = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", done.stderr)
     runs = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     findings = sorted(path for path in found.iterdir() if path.name.startswith(KINDS))
-    print(f"{name}: {runs[1] if runs else '?'} inputs, coverage {states[-1][0] if states else '?'}, {len(findings)} findings", flush=True)
+    words = f"{name}: {runs[1] if runs else '?'} inputs, coverage {states[-1][0] if states else '?'}, {len(findings)} findings"
     problems = []
     for finding in findings:
         kind = finding.name.split("-")[0] + "-"
@@ -100,7 +110,7 @@ def fuzz(program: pathlib.Path, work: pathlib.Path, name: str, limits: dict[str,
         problems.append(f"{kept.relative_to(HERE.parent.parent)}\n  " + "\n  ".join(report[:25]))
     if done.returncode != 0 and not findings:
         problems.append(f"{name}: libFuzzer ended with {done.returncode}\n" + done.stderr[-3000:])
-    return problems
+    return words, problems
 
 
 def main() -> int:
@@ -114,8 +124,13 @@ def main() -> int:
         parser.error(f"no such target: {', '.join(unknown)} (expected one of {', '.join(rows)})")
     program = (asked.build / "tests/fuzz/fuzz_tests").resolve()
     problems = []
+    progress = Progress("targets", total=len(asked.targets or rows))
     for name in asked.targets or rows:
-        problems += fuzz(program, asked.build.resolve() / "fuzz-work", name, rows[name], asked.seconds)
+        progress.now(f"fuzzing {name} for {asked.seconds} s")
+        words, found = fuzz(program, asked.build.resolve() / "fuzz-work", name, rows[name], asked.seconds)
+        problems += found
+        progress.done(words, important=True)
+    progress.end()
     for problem in problems:
         print(f"\nFOUND {problem}")
     print(f"{len(asked.targets or rows)} targets, {len(problems)} findings" + ("; mend them, the inputs stay as tests" if problems else ""))

@@ -5,6 +5,7 @@
 
 Nothing of the tree or of the build is changed: the changed file alone (or the group of units it is compiled with) is compiled, as the build compiles it,
 and linked before the libraries, whose own object is then not taken. --part runs every N-th of them, from the I-th; the places of all are looked for.
+One that has no end is a failure, too: it cannot be told from a slow machine. MR_SLOW=10 stretches the limit for one that is ten times slower.
 """
 import argparse
 import json
@@ -17,6 +18,11 @@ import tempfile
 from mutants import MUTANTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from progress import Progress  # noqa: E402
+
+SECONDS_MAX = 1200 * float(os.environ.get("MR_SLOW", "1"))  # for all seeds of one
 
 
 class Planter:
@@ -59,9 +65,20 @@ class Planter:
 
 
 def simulate(program, seeds):
+    """Whether it was found, and in what words."""
     environment = dict(os.environ, MR_SIM_SEEDS=str(seeds))
     environment.pop("MR_SEED", None)
-    return subprocess.run([str(program), "--gtest_brief=1", "--gtest_fail_fast"], env=environment, capture_output=True, text=True, timeout=1200)
+    command = [str(program), "--gtest_brief=1", "--gtest_fail_fast"]
+    try:
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return False, f"NO END within {SECONDS_MAX:.0f} s: it hangs, or this machine needs a larger MR_SLOW"
+    if result.returncode == 0:
+        return False, f"NOT FOUND within {seeds} seeds"
+    output = (result.stdout + result.stderr).splitlines()
+    why = next((line for line in output if "bug:" in line or "repeat with" in line), "crashed")
+    story = next((line for line in output if "bug:" in line or line.startswith("Actual:") or "wrong" in line), "")
+    return True, f"found ({why.strip() or story.strip()})"
 
 
 def main():
@@ -79,24 +96,23 @@ def main():
             print(f"mutant {name}: its place in {file} is not there once; mend tests/mutants/mutants.py")
             survived.append(name)
     chosen = [mutant for index, mutant in enumerate(chosen) if index % parts == part and mutant[0] not in survived]
+    progress = Progress("mutants", total=len(chosen))
     with tempfile.TemporaryDirectory(prefix="millrace-mutants.") as directory:
         planter = Planter(options.build.resolve(), directory)
         for name, file, find, put, *unit in chosen:
+            progress.now(f"planting {name}")
             program, trouble = planter.plant(name, file, (ROOT / file).read_text().replace(find, put), unit[0] if unit else None)
+            if trouble is None:
+                found, words = simulate(program, options.seeds)
+                program.unlink()
+            else:
+                found, words = False, "does not build"
+            if not found:
+                survived.append(name)
+            progress.done(f"mutant {name}: {words}", important=True)
             if trouble is not None:
-                print(f"mutant {name}: does not build\n{trouble[-2000:]}")
-                survived.append(name)
-                continue
-            result = simulate(program, options.seeds)
-            program.unlink()
-            if result.returncode == 0:
-                print(f"mutant {name}: NOT FOUND within {options.seeds} seeds")
-                survived.append(name)
-                continue
-            output = (result.stdout + result.stderr).splitlines()
-            why = next((line for line in output if "bug:" in line or "repeat with" in line), "crashed")
-            story = next((line for line in output if "bug:" in line or line.startswith("Actual:") or "wrong" in line), "")
-            print(f"mutant {name}: found ({why.strip() or story.strip()})", flush=True)
+                print(trouble[-2000:], flush=True)
+    progress.end()
     print(f"mutants: {len(set(name for name, *_ in chosen) - set(survived))} passed, {len(survived)} failed")
     return 1 if survived else 0
 
