@@ -46,16 +46,6 @@ Result<void> write_whole(const std::string& path, int flags, std::string_view te
   return {};
 }
 
-std::optional<AttemptName> parse_name(std::string_view text) {
-  const auto words = split(text, '.');
-  if (words.size() < 2 || words.size() > 3 || words[0].empty()) return std::nullopt;
-  const auto key = parse_integer(words[0]), attempt = parse_integer(words[1]);
-  const auto step = words.size() == 3 ? parse_integer(words[2]) : std::optional<std::int64_t>{-1};
-  if (!key || !attempt || !step || *key < 0 || *attempt < 0 || *attempt > UINT32_MAX) return std::nullopt;
-  if (words.size() == 3 && (*step < 0 || *step > UINT32_MAX)) return std::nullopt;
-  return AttemptName{static_cast<std::uint64_t>(*key), static_cast<std::uint32_t>(*attempt), *step};
-}
-
 ProcessName process_name(std::string_view pid, std::string_view start_time) {
   return {static_cast<pid_t>(parse_integer(pid).value_or(0)),
           static_cast<std::uint64_t>(parse_integer(start_time).value_or(0))};
@@ -97,6 +87,18 @@ bool remove_tree(const std::string& path, std::size_t removals) {
 std::string text_of(AttemptName name) {
   return std::to_string(name.job_key) + "." + std::to_string(name.attempt) +
          (name.is_step() ? "." + std::to_string(name.step) : "");
+}
+
+std::optional<AttemptName> parse_attempt_name(std::string_view text) {
+  const auto words = split(text, '.');
+  if (words.size() < 2 || words.size() > 3 || words[0].empty()) return std::nullopt;
+  const auto key = parse_integer(words[0]), attempt = parse_integer(words[1]);
+  const auto step = words.size() == 3 ? parse_integer(words[2]) : std::optional<std::int64_t>{-1};
+  if (!key || !attempt || !step || *key < 0 || *attempt < 0 || *attempt > UINT32_MAX) return std::nullopt;
+  if (words.size() == 3 && (*step < 0 || *step > UINT32_MAX)) return std::nullopt;
+  const AttemptName name{static_cast<std::uint64_t>(*key), static_cast<std::uint32_t>(*attempt), *step};
+  if (text_of(name) != text) return std::nullopt;  // 07.0 is not where 7.0 is
+  return name;
 }
 
 std::optional<AttemptRecord> parse_attempt_record(std::string_view text) {
@@ -143,7 +145,7 @@ std::vector<AttemptName> SpoolDirectory::list() const {
     const std::string_view text = entry->d_name;
     if (const std::string path = path_ + "/" + entry->d_name; text.starts_with(forgotten_prefix))
       if (!remove_tree(path, removals_at_start)) unfinished_.push_back(path);
-    if (const auto name = parse_name(text)) names.push_back(*name);
+    if (const auto name = parse_attempt_name(text)) names.push_back(*name);
   }
   closedir(directory);
   std::ranges::sort(names);

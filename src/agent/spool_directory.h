@@ -32,6 +32,7 @@ AttemptName name_of(const auto& message) {
   return {message.job_key(), message.attempt(), message.has_step() ? static_cast<std::int64_t>(message.step()) : -1};
 }
 std::string text_of(AttemptName name);  // 7.0, 7.0.12
+std::optional<AttemptName> parse_attempt_name(std::string_view text);
 
 // A process that cannot be mistaken for a later one with its number.
 struct ProcessName {

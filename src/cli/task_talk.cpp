@@ -61,8 +61,16 @@ bool TaskTalk::take_proof(Peer& peer, const wire::StreamProof& proof) {
   return true;
 }
 
+// Below the number of tasks that a step may have: it grows with them.
+TaskTalk::TaskState& TaskTalk::state_of(std::uint32_t task) {
+  if (task >= states_.size()) states_.resize(std::size_t{task} + 1);
+  return states_[task];
+}
+
 bool TaskTalk::take_hello(Peer& peer, const wire::StdioHello& hello) {
-  if (hello.tasks() > tasks_max || hello.ranks_size() > static_cast<int>(tasks_max)) return false;
+  if (hello.ranks().empty() && std::uint64_t{hello.first_task()} + hello.tasks() > tasks_max) return false;
+  if (hello.ranks_size() > static_cast<int>(tasks_max)) return false;
+  if (std::ranges::any_of(hello.ranks(), [](std::uint32_t rank) { return rank >= tasks_max; })) return false;
   peer.known = true;
   peer.node = hello.node_name();
   peer.position = hello.node_position();
@@ -71,7 +79,10 @@ bool TaskTalk::take_hello(Peer& peer, const wire::StdioHello& hello) {
   for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i)
     peer.tasks.push_back(hello.first_task() + i);
   for (const std::uint32_t task : peer.tasks)
-    if (task_running_.try_emplace(task, true).second) ++started_;
+    if (TaskState& state = state_of(task); state == TaskState::unknown) {
+      state = TaskState::running;
+      ++started_;
+    }
   if (!early_input_.empty()) {
     wire::ToTask input;
     input.set_input(early_input_);
@@ -102,9 +113,8 @@ void TaskTalk::take_message(Peer& peer, const wire::FromTask& message) {
   if (message.has_ended()) {
     const wire::TaskEnded& ended = message.ended();
     lines_.flush(ended.task());
-    const auto it = task_running_.find(ended.task());
-    if (it == task_running_.end() || !it->second) return;
-    it->second = false;
+    if (ended.task() >= states_.size() || states_[ended.task()] != TaskState::running) return;
+    states_[ended.task()] = TaskState::ended;
     ++ended_;
     ends_.push_back(
         {ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped(), ended.out_of_memory()});
@@ -191,9 +201,10 @@ void TaskTalk::set_task_count(std::uint32_t tasks) {
 
 void TaskTalk::lose(const std::vector<std::uint32_t>& tasks) {
   for (const std::uint32_t task : tasks) {
-    const auto [it, fresh] = task_running_.try_emplace(task, true);
-    if (fresh) ++started_;
-    if (!std::exchange(it->second, false)) continue;
+    if (task >= tasks_max) continue;
+    const TaskState before = std::exchange(state_of(task), TaskState::ended);
+    if (before == TaskState::unknown) ++started_;
+    if (before == TaskState::ended) continue;
     ++ended_;
     lines_.flush(task);
   }
@@ -214,8 +225,8 @@ std::map<std::string, std::vector<std::uint32_t>> TaskTalk::tasks_by_node() cons
 
 std::vector<std::uint32_t> TaskTalk::running() const {
   std::vector<std::uint32_t> out;
-  for (const auto& [task, is_running] : task_running_)
-    if (is_running) out.push_back(task);
+  for (std::uint32_t task = 0; task < states_.size(); ++task)
+    if (states_[task] == TaskState::running) out.push_back(task);
   return out;
 }
 

@@ -90,7 +90,9 @@ class TaskTalk {
   std::list<Peer> peers_;
   std::optional<std::uint32_t> task_count_;
   std::uint32_t started_ = 0, ended_ = 0;
-  std::map<std::uint32_t, bool> task_running_;
+  enum class TaskState : std::uint8_t { unknown, running, ended };
+  TaskState& state_of(std::uint32_t task);
+  std::vector<TaskState> states_;  // of the tasks up to the highest that is known
   std::vector<TaskEnd> ends_;
   std::vector<std::string> notes_;
   std::string early_input_;  // until every task is there
