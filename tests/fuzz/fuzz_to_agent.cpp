@@ -44,11 +44,11 @@ FUZZ_BINARY(to_agent) {
   wire::MpiPairs pairs;
   if (!pairs.ParseFromArray(input.data(), static_cast<int>(input.size())) || pairs.keys_size() > 12) return;
   fuzz::SmallAgent agent;
-  agent.obey(input);
   for (const std::string& each : pairs.keys()) {
     wire::ToAgent message;
     if (message.ParseFromString(each)) agent.obey(std::move(message));
   }
+  agent.obey(input);  // last: after what cannot be read nothing is
 }
 
 FUZZ_SEEDS(from_step) {

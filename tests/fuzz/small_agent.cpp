@@ -1,6 +1,8 @@
 // tests/fuzz/small_agent.cpp - see small_agent.h.
 #include "small_agent.h"
 
+#include "target.h"
+
 namespace millrace::fuzz {
 namespace {
 
@@ -32,9 +34,11 @@ const CredentialSigner& signer() {
   return *one;
 }
 
+constexpr std::uint64_t first_session = 100;
+
 AgentSettings settings_of_node() {
   AgentSettings settings;
-  settings.node = "n1", settings.boot_id = "boot", settings.first_session = 100;
+  settings.node = "n1", settings.boot_id = "boot", settings.first_session = first_session;
   return settings;
 }
 
@@ -57,6 +61,7 @@ SmallAgent::SmallAgent() : parts_(std::make_unique<Parts>()) {
   welcome.mutable_welcome()->set_verify_key(signer().verify_key());
   welcome.mutable_welcome()->set_heartbeat_seconds(5);
   obey(std::move(welcome));
+  must(parts_->agent.is_welcome(), "an agent hears its controller");
 }
 
 SmallAgent::~SmallAgent() = default;
@@ -68,7 +73,7 @@ void SmallAgent::run() {
 
 void SmallAgent::obey(wire::ToAgent message) {
   message.set_epoch(1);
-  message.set_session(99 + parts_->dialer.dials);
+  message.set_session(first_session + parts_->dialer.dials);
   message.set_sequence(++parts_->sequence);
   if (message.has_launch()) message.mutable_launch()->set_signature(signer().sign(message.launch().credential()));
   obey(message.SerializeAsString());
