@@ -2,7 +2,8 @@
 """Checks the habits that a compiler does not see. Run as the test `tidy`; prints what is wrong and where.
 
 Layout (clang-format 19), lengths of files and functions, first lines that say what belongs in a file, links and paths in the documentation, the
-changelog, lists of fields of stored records, and words that have no place in this repository. What was too long before the limits came stands in tools/tidy_exceptions.txt; its numbers
+changelog, lists of fields of stored records, words that have no place in this repository, and the messages of commits that origin/main does not have
+(where there is no such branch, that part is skipped). What was too long before the limits came stands in tools/tidy_exceptions.txt; its numbers
 may only become smaller. `tools/tidy.py --update` writes smaller ones, never larger or new ones."""
 
 import ast
@@ -22,6 +23,12 @@ NAMED = re.compile(r"`((?:src|docs|tests|tools|schema|packaging|\.ci)/[\w./-]*\w
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 # Words that speak of how the work is done, and section numbers of a text that is not here.
 FOREIGN = [(re.compile(r"\b[Ii]ssue #?\d+\b|\(#\d+\)"), "an issue number"), (re.compile(r"§ ?\d"), "a section of a text that is not in the repository")]
+RAW = re.compile(r'\bR"(\w*)\(')
+UNBREAKABLE = re.compile(r'\s*(?:// )?(?:"[^" ]*"[;,)}]*|\S+)$')  # a single word, as an address is
+SUBJECT, SUBJECT_MAX = re.compile(r"[a-z][\w./, +-]*: \S.*[^.\s]$"), 71  # `area: what it does now`
+PATH = re.compile(r"(?:^|[\s'\"(=])/\w")
+OF_MACHINE = re.compile(r"(?<![\w.~$}])/(?:work|home|root)/\w")
+NUMBER = re.compile(r"(?<![\w&])#\d+\b|\b[Ii]ssue #?\d+\b")
 OUTSIDE = re.compile(r"(?<![\w./])(?:\.\./)+[\w.-]+")
 
 
@@ -45,14 +52,17 @@ def check_format(sources):
 
 def check_columns(sources):
     for name in sources:
-        free = False  # tables keep one row a line, and raw strings are what they are
+        table, raw_end = False, None  # tables keep one row a line, and raw strings are what they are
         for number, line in enumerate(lines_of(name), 1):
-            if "clang-format off" in line or 'R"' in line:
-                free = True
-            if not free and len(line) > COLUMNS and "clang-format" not in line and '"' not in line:
-                yield f"{name}:{number}: longer than {COLUMNS} columns"
-            if "clang-format on" in line or (free and re.search(r'\)\w*"', line)):
-                free = False
+            if raw_end is None:
+                table = "clang-format off" in line or (table and "clang-format on" not in line)
+                if len(line) > COLUMNS and not table and not RAW.search(line) and not UNBREAKABLE.match(line):
+                    yield f"{name}:{number}: longer than {COLUMNS} columns"
+            elif raw_end in line:
+                raw_end, line = None, line.split(raw_end, 1)[1]
+            if raw_end is None and (opened := list(RAW.finditer(line))):
+                end = f'){opened[-1][1]}"'
+                raw_end = end if end not in line[opened[-1].end():] else None
 
 
 def functions_of_cpp(lines):
@@ -168,6 +178,25 @@ def check_words(names):
                             if not (ROOT / name).parent.joinpath(path).exists())
 
 
+def new_commits():
+    """[(hash, whether it is a merge, message)] of those that origin/main does not have; None where that is not known."""
+    done = subprocess.run(["git", "log", "-z", "--format=%h %P%n%B", "origin/main..HEAD"], cwd=ROOT, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        return None
+    heads = [one.partition("\n") for one in done.stdout.split("\0") if one]
+    return [(head.split()[0], len(head.split()) > 2, message) for head, _, message in heads]
+
+
+def check_commits(commits):
+    for commit, is_merge, message in commits:
+        subject = message.split("\n")[0]
+        if not is_merge and (not SUBJECT.match(subject) or len(subject) > SUBJECT_MAX):
+            yield f"commit {commit}: the subject must read 'area: what it does now', in at most {SUBJECT_MAX} characters: {subject}"
+        if PATH.search(subject) or OF_MACHINE.search(message):
+            yield f"commit {commit}: names a path of a machine: {subject}"
+        yield from (f"commit {commit}: names an issue number: {line}" for line in message.splitlines() if NUMBER.search(line))
+
+
 def main():
     sources = tracked("src/*.cpp", "src/*.h", "tests/*.cpp", "tests/*.h", "tests/*.c")
     scripts = tracked("*.py")
@@ -177,7 +206,10 @@ def main():
     texts = [name for name in tracked() if not name.startswith(("tests/golden/", "tests/fuzz/corpus/", "LICENSE"))]
     wrong = [*check_format(sources), *check_columns(sources), *check_lengths(found), *check_first_lines(sources, scripts),
              *field_lists.check(sources, lines_of), *check_documents(tracked("*.md")), *check_changelog(), *check_words(texts)]
-    print("\n".join(wrong) if wrong else f"tidy: {len(sources)} C++ files, {len(scripts)} scripts, {len(texts)} texts")
+    commits = new_commits()
+    wrong += check_commits(commits or [])
+    seen = "no commits, because there is no origin/main to compare with" if commits is None else f"{len(commits)} commits"
+    print("\n".join(wrong) if wrong else f"tidy: {len(sources)} C++ files, {len(scripts)} scripts, {len(texts)} texts, {seen}")
     return 1 if wrong else 0
 
 
