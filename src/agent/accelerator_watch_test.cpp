@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_fixture.h"
 #include "platform/event_loop.h"
 
 namespace millrace {
@@ -17,13 +18,13 @@ struct AcceleratorWatchTest : testing::Test {
   NoReadiness readiness;
   std::string said;
   int seen = 0;
-  bool look(const char* script, int patience_ms) {
+  bool look(const char* script, int limit_ms) {
     AcceleratorWatch watch(loop, readiness,
                            {"/bin/sh",
                             {"-c", script},
                             [this](std::string_view text) { said = text; },
                             [this](const wire::AcceleratorReport&) { ++seen; }});
-    return watch.first_look(patience_ms);
+    return watch.first_look(limit_ms);
   }
 };
 
@@ -33,17 +34,17 @@ TEST_F(AcceleratorWatchTest, One_that_hangs_is_not_waited_for_for_ever) {
 }
 
 TEST_F(AcceleratorWatchTest, One_that_dies_is_noticed) {
-  EXPECT_FALSE(look("exit 1", 60'000));
+  EXPECT_FALSE(look("exit 1", patience_ms()));
   EXPECT_EQ(said, "accelerators are not watched for a while: the process that looks at them ended");
 }
 
 TEST_F(AcceleratorWatchTest, Nonsense_is_not_believed) {
-  EXPECT_FALSE(look("echo 0123456789abcdef; exec sleep 1000", 60'000));
+  EXPECT_FALSE(look("echo 0123456789abcdef; exec sleep 1000", patience_ms()));
   EXPECT_EQ(seen, 0);
 }
 
 TEST_F(AcceleratorWatchTest, A_report_is_seen) {
-  EXPECT_TRUE(look("printf 'MR\\001\\000\\000\\000\\000\\000'; exec sleep 1000", 60'000));
+  EXPECT_TRUE(look("printf 'MR\\001\\000\\000\\000\\000\\000'; exec sleep 1000", patience_ms()));
   EXPECT_EQ(seen, 1);
 }
 

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <sstream>
 
 #include "agent/leftovers.h"
+#include "base/patience_fixture.h"
 #include "platform/event_loop.h"
 
 namespace millrace {
@@ -100,7 +100,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
   }
   void run_until(wire::AttemptStatus::State state) {
     wanted_ = state;
-    const auto limit = loop_.after(seconds(600), [this] {
+    const auto limit = loop_.after(patience(), [this] {
       ADD_FAILURE() << "nothing happened";
       loop_.stop();
     });
@@ -115,8 +115,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
   }
   std::string line() {
     std::string text;
-    pollfd ready{fifo_, POLLIN, 0};
-    for (char c = 0; poll(&ready, 1, 60'000) == 1 && read(fifo_, &c, 1) == 1 && c != '\n';) text += c;
+    for (char c = 0; wait_readable(fifo_) && read(fifo_, &c, 1) == 1 && c != '\n';) text += c;
     return text;
   }
   std::string spooled() { return root_ + "/spool/7.0"; }

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/patience_fixture.h"
 #include "cli/dispatch.h"
 #include "cli/node_player.h"
 #include "client.pb.h"
@@ -57,7 +58,7 @@ class ScriptedController {
     for (;;) {
       std::vector<pollfd> entries = {{stop_[0], POLLIN, 0}, {listener_, POLLIN, 0}};
       for (const Peer& peer : peers) entries.push_back({peer.fd, POLLIN, 0});
-      poll(entries.data(), entries.size(), -1);
+      EXPECT_GT(poll(entries.data(), entries.size(), patience_ms()), 0) << "the command neither asks nor ends";
       if (entries[0].revents != 0) break;
       for (std::size_t i = 2; i < entries.size(); ++i)
         if (entries[i].revents != 0 && !answer(peers[i - 2].fd, peers[i - 2].reader))
@@ -91,9 +92,7 @@ class ScriptedController {
 
 std::string slurp(const std::string& path) {
   std::ifstream file(path);
-  std::stringstream out;
-  out << file.rdbuf();
-  return out.str();
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 struct Outcome {
@@ -107,7 +106,8 @@ class Commands : public testing::Test {
     char name[] = "/tmp/mr-cli-XXXXXX";
     directory_ = mkdtemp(name);
     std::ofstream(directory_ + "/slurm.conf")
-        << "ClusterName=test\nSlurmctldHost=vm(127.0.0.1)\nMessageTimeout=5\nAuthInfo=socket=" << directory_ << "/s\n";
+        << "ClusterName=test\nSlurmctldHost=vm(127.0.0.1)\nMessageTimeout=" << patience_ms() / 1000
+        << "\nAuthInfo=socket=" << directory_ << "/s\n";
     setenv("SLURM_CONF", (directory_ + "/slurm.conf").c_str(), 1);
     setenv("TZ", "UTC", 1);
     for (const char* variable : {"SLURM_JOB_ID", "SLURM_JOBID", "SBATCH_TIMELIMIT", "SQUEUE_FORMAT"})

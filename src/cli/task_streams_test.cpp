@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/patience_fixture.h"
 #include "cli/srun_console.h"
 
 namespace millrace {
@@ -100,7 +101,7 @@ class Called : public testing::Test {
       }
       std::vector<pollfd> entries{{node_, POLLIN, 0}};
       streams_.add_to(entries);
-      if (poll(entries.data(), entries.size(), 600'000) <= 0) return std::nullopt;
+      if (poll(entries.data(), entries.size(), patience_ms()) <= 0) return std::nullopt;
       streams_.handle(entries);
       if (entries[0].revents == 0) continue;
       char buffer[4096];
@@ -168,7 +169,7 @@ TEST_F(Called, Who_says_nothing_or_half_a_frame_has_a_time_limit) {
   while (streams_.due_us() == INT64_MAX) {
     entries.clear();
     streams_.add_to(entries);
-    ASSERT_GT(poll(entries.data(), entries.size(), 600'000), 0);
+    ASSERT_GT(poll(entries.data(), entries.size(), patience_ms()), 0);
     streams_.handle(entries);
   }
   EXPECT_FALSE(streams_.has_connections());
@@ -183,7 +184,7 @@ TEST_F(Called, Before_its_files_are_open_it_proves_itself_and_reads_no_further) 
   while (streams_.due_us() != INT64_MAX) {  // until the proof has been read
     std::vector<pollfd> entries;
     streams_.add_to(entries);
-    ASSERT_GT(poll(entries.data(), entries.size(), 600'000), 0);
+    ASSERT_GT(poll(entries.data(), entries.size(), patience_ms()), 0);
     streams_.handle(entries);
   }
   EXPECT_EQ(streams_.tasks_started(), 0u);
@@ -191,7 +192,7 @@ TEST_F(Called, Before_its_files_are_open_it_proves_itself_and_reads_no_further) 
   while (streams_.tasks_started() == 0) {
     std::vector<pollfd> entries;
     streams_.add_to(entries);
-    ASSERT_GT(poll(entries.data(), entries.size(), 600'000), 0);
+    ASSERT_GT(poll(entries.data(), entries.size(), patience_ms()), 0);
     streams_.handle(entries);
   }
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/patience_fixture.h"
 #include "client.pb.h"
 
 namespace millrace {
@@ -46,7 +47,7 @@ class Scripted {
     unlink(bound_.c_str());
     rmdir(directory_.c_str());
   }
-  SessionOptions options() const { return {path_, seconds(300), seconds(0)}; }
+  SessionOptions options() const { return {path_, patience(), seconds(0)}; }
 
  private:
   std::string path_, directory_, bound_;
@@ -159,8 +160,7 @@ TEST(Session, Takes_a_relay_without_its_controller_for_a_lost_answer) {
 TEST(Session, Tells_a_silent_controller_from_a_missing_one) {
   Scripted controller("", {[](int fd) {
                         read_request(fd);
-                        pollfd closed{fd, POLLIN, 0};
-                        poll(&closed, 1, -1);  // until the client gives up
+                        EXPECT_TRUE(wait_readable(fd)) << "the client does not give up";
                       }});
   SessionOptions options = controller.options();
   options.timeout = milliseconds(10);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/patience_fixture.h"
 #include "platform/event_loop.h"
 #include "ports/transport.h"
 
@@ -22,7 +23,7 @@ struct LoopTest : testing::Test {
   // Runs the loop until the condition holds; whoever changes something it depends on stops the loop.
   void run_until(const std::function<bool()>& condition) {
     late = false;
-    const auto watchdog = loop.after(seconds(20), [this] {
+    const auto watchdog = loop.after(patience(), [this] {
       late = true;
       loop.stop();
     });

@@ -27,7 +27,7 @@ struct TlsTest : LoopTest {
 
   void SetUp() override {
     Listener::Settings settings;
-    settings.limits.first_message_time_max = seconds(15);
+    settings.limits.first_message_time_max = patience();
     settings.refused = [this](std::string_view story) {
       refused.emplace_back(story);
       loop.stop();

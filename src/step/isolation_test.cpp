@@ -22,7 +22,7 @@ class IsolationTest : public SupervisorTest {
     SupervisorTest::TearDown();
     if (cgroup_) {
       cgroup_->kill_all();
-      for (int tries = 0; tries < 500 && !cgroup_->processes().empty(); ++tries) poll(nullptr, 0, 2);
+      EXPECT_TRUE(wait_until([&] { return cgroup_->processes().empty(); })) << "some survive";
       cgroup_->remove();
     }
     remove_node_folders(found_.folders);
@@ -152,7 +152,7 @@ TEST_F(IsolationTest, Processes_in_the_first_cgroup_are_moved_aside_so_that_it_c
     static_cast<void>(write_control(box + "/cgroup.procs", "0"));
     for (;;) pause();
   }
-  for (int tries = 0; tries < 5000 && read_control(box + "/cgroup.procs").empty(); ++tries) poll(nullptr, 0, 1);
+  ASSERT_TRUE(wait_until([&] { return !read_control(box + "/cgroup.procs").empty(); }));
   const pid_t agent = fork();
   if (agent == 0) {
     if (!write_control(box + "/cgroup.procs", "0")) _exit(1);
@@ -294,8 +294,7 @@ TEST_P(AnyTree, Frozen_processes_stand_still_until_they_are_thawed_or_killed) {
     return read_control(folder + "/freezer.state") == "FROZEN\n" ||
            control_number(read_control(folder + "/cgroup.events"), "frozen") == 1u;
   };
-  for (int tries = 0; tries < 5000 && !stands(); ++tries) poll(nullptr, 0, 1);
-  ASSERT_TRUE(stands());
+  ASSERT_TRUE(wait_until(stands));
   char buffer[65536];
   ASSERT_GT(read(ends[0], buffer, sizeof buffer), 0);
   pollfd more{ends[0], POLLIN, 0};

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/patience_fixture.h"
+
 namespace millrace {
 namespace {
 
@@ -32,7 +34,7 @@ class StreamCallTest : public testing::Test {
   void connect(StreamCall& call) {
     while (call.state() == StreamCall::State::under_way && call.events() == POLLOUT) {
       pollfd one{call.fd(), call.events(), 0};
-      ASSERT_EQ(poll(&one, 1, 600'000), 1);
+      ASSERT_EQ(poll(&one, 1, patience_ms()), 1);
       call.handle(0);
     }
   }
@@ -62,7 +64,7 @@ TEST_F(StreamCallTest, Half_a_frame_does_not_make_its_time_longer) {
   const std::string bytes = frame(std::string(100, 'x')).substr(0, 60);
   ASSERT_EQ(send(srun, bytes.data(), bytes.size(), MSG_NOSIGNAL), 60);
   pollfd one{call.fd(), POLLIN, 0};
-  ASSERT_EQ(poll(&one, 1, 600'000), 1);
+  ASSERT_EQ(poll(&one, 1, patience_ms()), 1);
   call.handle(59 * second);
   EXPECT_EQ(call.state(), StreamCall::State::under_way);
   call.on_time(60 * second);
@@ -83,7 +85,7 @@ TEST_F(StreamCallTest, A_name_is_looked_up_by_somebody_else_and_given_up_in_time
   EXPECT_EQ(call.events(), POLLIN) << "it waits for the addresses";
   while (call.state() == StreamCall::State::under_way && call.events() == POLLIN) {
     pollfd one{call.fd(), POLLIN, 0};
-    ASSERT_EQ(poll(&one, 1, 600'000), 1);
+    ASSERT_EQ(poll(&one, 1, patience_ms()), 1);
     call.handle(0);
     if (call.deadline_us() == 60 * second) break;  // connected at once
   }

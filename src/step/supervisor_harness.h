@@ -24,17 +24,11 @@
 #include <vector>
 
 #include "agent.pb.h"
+#include "base/patience_fixture.h"
 #include "base/text.h"
 #include "wire/frame.h"
 
 namespace millrace {
-
-constexpr int patience_ms = 600'000;  // far above what anything here takes on any machine; only a hang reaches it
-
-inline bool wait_readable(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return poll(&one, 1, patience_ms) == 1;
-}
 
 inline std::string read_text(const std::string& path) {
   std::ifstream file(path);

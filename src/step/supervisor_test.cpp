@@ -384,10 +384,7 @@ TEST_F(SupervisorTest, Suspended_processes_stop_with_their_children_and_go_on) {
     const std::size_t end = stat.rfind(')');
     return end == std::string::npos ? '?' : stat[end + 2];
   };
-  const auto wait_until = [&](auto holds) {
-    for (int tries = 0; tries < patience_ms && !(holds(pids[0]) && holds(pids[1])); ++tries) usleep(1000);
-    return holds(pids[0]) && holds(pids[1]);
-  };
+  const auto both = [&](auto holds) { return wait_until([&] { return holds(pids[0]) && holds(pids[1]); }); };
   wire::ToStep order;
   order.mutable_suspend()->set_suspended(true);
   send(order);
@@ -395,17 +392,17 @@ TEST_F(SupervisorTest, Suspended_processes_stop_with_their_children_and_go_on) {
   auto status = next_status();
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->suspended());
-  EXPECT_TRUE(wait_until([&](const std::string& pid) { return state_of(pid) == 'T'; }));
+  EXPECT_TRUE(both([&](const std::string& pid) { return state_of(pid) == 'T'; }));
   order.mutable_suspend()->set_suspended(false);
   send(order);
   status = next_status();
   ASSERT_TRUE(status);
   EXPECT_FALSE(status->suspended());
-  EXPECT_TRUE(wait_until([&](const std::string& pid) { return state_of(pid) != 'T'; }));
+  EXPECT_TRUE(both([&](const std::string& pid) { return state_of(pid) != 'T'; }));
   order.mutable_suspend()->set_suspended(true);
   send(order);
   ASSERT_TRUE(next_status());
-  EXPECT_TRUE(wait_until([&](const std::string& pid) { return state_of(pid) == 'T'; }));
+  EXPECT_TRUE(both([&](const std::string& pid) { return state_of(pid) == 'T'; }));
   kill_attempt(wire::Kill::CANCELLED_BY_USER, 60);  // TERM reaches it: it is let go on for that
   EXPECT_FALSE(next_status()->suspended());
   EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));

@@ -84,7 +84,7 @@ TEST_F(UserPathsTest, An_errand_is_the_users_has_one_descriptor_and_ends_in_time
     if (write(3, &byte, 1) < 0) _exit(1);
   });
   ASSERT_GT(hangs, 0);
-  EXPECT_TRUE(wait_for_errand(hangs, patience_ms));
+  EXPECT_TRUE(wait_for_errand(hangs, patience_ms()));
   const std::string place = work_ + "/by-errand";
   const pid_t writes = begin_errand(user_ids(), -1, 600, [&] {
     struct stat facts{};
@@ -93,7 +93,7 @@ TEST_F(UserPathsTest, An_errand_is_the_users_has_one_descriptor_and_ends_in_time
     if (alone && fd >= 0) [[maybe_unused]]
       const auto ignored = write(fd, "done", 4);
   });
-  EXPECT_TRUE(wait_for_errand(writes, patience_ms));
+  EXPECT_TRUE(wait_for_errand(writes, patience_ms()));
   EXPECT_EQ(read_text(place), "done");
   struct stat facts{};
   ASSERT_EQ(stat(place.c_str(), &facts), 0);
