@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from host import BenchError, end_strays, run, wait_until
+from host import BenchError, end_strays, limit, run, wait_until
 
 
 class Cluster:
@@ -83,7 +83,7 @@ class Cluster:
         if len(listed) < jobs:
             raise BenchError(f"{len(listed)} of {jobs} jobs in the queue before the restart")
         os.kill(self.controller.pid, signal.SIGTERM)
-        self.controller.process.wait(120)
+        self.controller.process.wait(limit(120))
         begin = time.monotonic()
         self.start_controller()
 

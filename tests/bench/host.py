@@ -14,6 +14,15 @@ import time
 from pathlib import Path
 
 
+# Limits are for a quiet machine. MR_SLOW=10 stretches them all for one that is ten times slower.
+SLOW = float(os.environ.get("MR_SLOW", "1"))
+
+
+def limit(seconds):
+    """How long a wait may take here: use it for every timeout that is not given to a function that says that it does."""
+    return seconds * SLOW
+
+
 class BenchError(Exception):
     """A measure could not be taken; the table says why and the others go on."""
 
@@ -47,7 +56,8 @@ def has_in_environment(pid, words):
 def end_strays(directory=None):
     """Kills what is left of our daemons' jobs, and theirs; call it when no daemon is wanted any more. With a directory: only what has it in its
     environment, as everything that a cluster there started."""
-    for _ in range(50):
+    end = time.monotonic() + limit(30)
+    while True:
         left = children_of(os.getpid())
         if directory is not None:
             left = [pid for pid in left if has_in_environment(pid, os.fsencode(directory))]
@@ -63,7 +73,19 @@ def end_strays(directory=None):
                 reap(pid)
         if not left:
             return
+        if time.monotonic() > end:
+            raise BenchError(f"these processes are left, though killed {limit(30):.0f} s ago: {', '.join(map(describe, left))}")
         time.sleep(0.02)
+
+
+def describe(pid):
+    """A process in words, for those who must find out why it is still there."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return f"{pid} ({state}, {words[:100]})"
+    except OSError:
+        return f"{pid} (gone by now)"
 
 
 def reap(pid):
@@ -152,6 +174,7 @@ def free_ports(count):
 
 
 def wait_until(what, true_when, seconds, every=0.05):
+    seconds = limit(seconds)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = true_when()
@@ -171,7 +194,7 @@ def rss_kb(pid):
 def settled_rss_kb(pid, seconds=15):
     """RSS once it has stopped changing: what is still being written or planned is not what a job costs."""
     last = rss_kb(pid)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + limit(seconds)
     while time.monotonic() < end:
         time.sleep(1.0)
         now = rss_kb(pid)
@@ -195,12 +218,12 @@ def apt(*arguments, cwd=None):
     try:
         POLICY.write_text("#!/bin/sh\nexit 101\n")
         POLICY.chmod(0o755)
-        done = subprocess.run([*command, *arguments], env=environment, cwd=cwd, capture_output=True, text=True)
+        done = subprocess.run([*command, *arguments], env=environment, cwd=cwd, capture_output=True, text=True, timeout=limit(600))
         if done.returncode != 0:  # the package lists may be missing or old
-            subprocess.run([*command, "update"], env=environment, capture_output=True)
-            done = subprocess.run([*command, *arguments], env=environment, cwd=cwd, capture_output=True, text=True)
+            subprocess.run([*command, "update"], env=environment, capture_output=True, timeout=limit(600))
+            done = subprocess.run([*command, *arguments], env=environment, cwd=cwd, capture_output=True, text=True, timeout=limit(600))
         return None if done.returncode == 0 else f"apt-get {' '.join(arguments)}: {done.stderr.strip()[-200:]}"
-    except OSError as problem:
+    except (OSError, subprocess.TimeoutExpired) as problem:
         return str(problem)
     finally:
         if before is None:
@@ -235,18 +258,19 @@ class Daemon:
         if self.alive():
             self.process.terminate()
             try:
-                self.process.wait(seconds)
+                self.process.wait(limit(seconds))
             except subprocess.TimeoutExpired:
                 self.kill()
 
     def kill(self):
         if self.alive():
             self.process.kill()
-        self.process.wait()
+        self.process.wait(limit(60))
 
 
 def run(command, environment=None, seconds=120, check=True, cwd=None):
     """Output of a command that must succeed."""
+    seconds = limit(seconds)
     try:
         done = subprocess.run(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:

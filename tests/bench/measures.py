@@ -4,7 +4,6 @@
 import statistics
 import json
 import os
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -288,7 +287,7 @@ def planning(build, quick):
     for label, jobs, nodes in (("10k x 1k", 10_000, 1_000), ("100k x 10k", 100_000, 10_000)):
         if quick:
             jobs, nodes = jobs // 10, 1_000  # fewer could not hold the widest jobs
-        line = json.loads(subprocess.run([program, str(jobs), str(nodes), "100"], check=True, capture_output=True, text=True).stdout)
+        line = run_json([program, str(jobs), str(nodes), "100"])
         found |= {f"planning pass, {label}": line["full_pass_s"], f"pass after a submit, {label}": line["after_submit_ms"],
                   f"pass after an end, {label}": line["after_end_ms"]}
     found["growth of a pass, 100x"] = found["planning pass, 100k x 10k"] / found["planning pass, 10k x 1k"]
@@ -301,7 +300,7 @@ def latency(build, directory, quick):
     folder.mkdir()
     jobs, nodes, rounds = (1_000, 1_000, 20) if quick else (100_000, 10_000, 300)
     program = Path(build) / "bench" / "latency_bench"
-    line = json.loads(subprocess.run([program, str(folder), str(jobs), str(nodes), str(rounds)], check=True, capture_output=True, text=True).stdout)
+    line = run_json([program, str(folder), str(jobs), str(nodes), str(rounds)])
     found = {"planner busy meanwhile": line["planner_busy"]}
     for command in ("sbatch", "squeue -j", "squeue -u"):
         idle, busy = line[f"{command} idle p95_ms"], line[f"{command} busy p95_ms"]

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 
+from host import limit
+
 
 class SqueueStorm:
     """The command itself, in one session that weighs nothing: the kernel weighs sessions against each other, whatever their processes' priorities."""
@@ -25,7 +27,7 @@ class SqueueStorm:
     def end(self):
         answers = self.answers()
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.wait(limit(60))
         return answers
 
 
@@ -42,6 +44,6 @@ class QuestionStorm:
 
     def end(self):
         self.process.terminate()
-        self.process.wait()
+        self.process.wait(limit(60))
         lines = [line for line in self.said.read_text().splitlines() if line.startswith("{")]
         return json.loads(lines[-1])["answers"] if lines else 0

@@ -9,8 +9,10 @@
 The tests of a file share one cluster. It is started by the first test that asks for it. After a failure it is stopped, its logs are shown, and the
 next test gets a new one, so a failure does not spread. Each test must also pass alone and in any order.
 `checks` goes on after a check that failed, and the test fails at its end. A daemon that crashes fails the test during which it did.
+A test that hangs fails after ten minutes (MR_SLOW stretches them) with the logs of its cluster, and the others go on.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -25,7 +27,51 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "lib"))
 
 from cluster import Checks, Cluster, TestTrouble  # noqa: E402
-from host import BenchError, adopt_orphans, end_strays  # noqa: E402
+from host import BenchError, adopt_orphans, end_strays, limit  # noqa: E402
+
+
+CASE_SECONDS = 600  # of a test, of what comes before it, and of what comes after it; far above what any takes
+AGAIN_SECONDS = 20
+
+
+class Hangs(BaseException):
+    """Raised in a test that takes too long, wherever it is. Not an Exception, so that no test takes it for something else."""
+
+
+@contextlib.contextmanager
+def bounded(seconds):
+    def give_up(*_):
+        raise Hangs(f"this test hangs: it has not ended within {limit(seconds):.0f} s; above is where it was")
+    signal.signal(signal.SIGALRM, give_up)
+    # And again, and again: what ends a `with` may wait for a thread that hangs, too.
+    signal.setitimer(signal.ITIMER_REAL, limit(seconds), limit(AGAIN_SECONDS))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def seconds_for(item):
+    mark = item.get_closest_marker("hangs_after")
+    return mark.args[0] if mark else CASE_SECONDS
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_setup(item):
+    with bounded(seconds_for(item)):
+        yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    with bounded(seconds_for(item)):
+        yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item):
+    with bounded(seconds_for(item)):
+        yield
 
 
 def pytest_addoption(parser):
@@ -127,15 +173,16 @@ class Clusters:
             self.stop(self.own.pop())
 
     def end(self, show=False):
-        for cluster in self.alive():
-            if show:
-                cluster.show_logs()
-            self.stop(cluster)
-        self.shared, self.own = None, []
-        end_strays()
-        for directory in self.directories:
-            shutil.rmtree(directory, ignore_errors=True)
-        self.directories = []
+        gone, self.shared, self.own = self.alive(), None, []
+        with contextlib.ExitStack() as rest:  # each is done, whatever comes of the others
+            for directory in self.directories:
+                rest.callback(shutil.rmtree, directory, ignore_errors=True)
+            self.directories = []
+            rest.callback(end_strays)
+            for cluster in reversed(gone):
+                rest.callback(self.stop, cluster)
+                if show:
+                    rest.callback(cluster.show_logs)
 
 
 @pytest.fixture(scope="session")
@@ -195,7 +242,8 @@ def pytest_pyfunc_call(pyfuncitem):
         if checks and checks.failures and not isinstance(trouble, AssertionError):
             print("checks that failed before:\n" + "\n".join(checks.failures))
         if clusters:
-            clusters.end(show=True)
+            with bounded(CASE_SECONDS):
+                clusters.end(show=True)
         if isinstance(trouble, (TestTrouble, BenchError)):
             pytest.fail(str(trouble), pytrace=True)
         raise

@@ -23,13 +23,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(HERE.parent / "bench")]
 
+from host import limit  # noqa: E402
 from progress import Progress  # noqa: E402
 
 FLAKY_LIMIT = 3
 REPEATED_MAX = 8  # tests that fail; a build that is broken needs no second look at each
-SILENCE_MAX = 900 * float(os.environ.get("MR_SLOW", "1"))  # seconds without a result: something hangs
+SILENCE_MAX = limit(6000)  # seconds without a result: not even the limits of a test work (conftest.py)
 NO_TESTS = 5  # as pytest says it
 
 
@@ -97,7 +98,7 @@ def end_session(process):
     """pytest takes its clusters down; after a minute it is ended with whatever it started."""
     process.terminate()
     try:
-        process.wait(60)
+        process.wait(limit(60))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

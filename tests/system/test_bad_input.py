@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import Daemon, TestTrouble, find_program, limit, run_command, wait_for
+from cluster import Daemon, TestTrouble, find_program, limit, read_line, run_command, wait_for
 
 pytestmark = pytest.mark.order(60)
 
@@ -233,7 +233,7 @@ def test_crowd_of_one_user(checks, cluster):
     crowd = subprocess.Popen([PYTHON, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                              preexec_fn=lambda: become_with_descriptors(user), cwd="/")
     try:
-        held = crowd.stdout.readline().strip()
+        held = read_line(crowd.stdout, 120)
         done = cluster.run("squeue", seconds=30)
         checks.that(f"one user with {held} connections does not lock root out", done.code == 0, done)
     finally:
@@ -351,14 +351,14 @@ def test_srun_port(checks, cluster, directory):
     process = subprocess.Popen([cluster.bin / "srun", "sh", "-c", f"echo started; while [ ! -e {go} ]; do sleep 0.1; done; echo fine"],
                                env=cluster.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
     try:
-        checks.that("srun's task runs", process.stdout.readline().strip() == "started")
+        checks.that("srun's task runs", read_line(process.stdout) == "started")
         port = wait_for("srun's port", lambda: listening_port(process.pid), 30)
         wrong_hello = frame(field(1, field(1, os.urandom(32)) + field(4, 1)))
         evil = frame(field(2, field(3, b"evil\n"))) + frame(field(3, field(2, 77)))
         for data in (b"garbage" * 100, frame(b"", length=0xffffffff), wrong_hello[:10], wrong_hello + evil, evil, frame(os.urandom(100)),
                      frame(field(1, b"")) + evil):
             with contextlib.closing(socket.create_connection(("127.0.0.1", port), limit(10))) as one:
-                one.settimeout(2)
+                one.settimeout(limit(2))
                 answer_to(one, data)
         silent = [socket.create_connection(("127.0.0.1", port), limit(10)) for _ in range(40)]
         go.touch()
@@ -369,7 +369,7 @@ def test_srun_port(checks, cluster, directory):
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait()
+        process.wait(limit(60))
 
 
 @only_root
@@ -484,8 +484,8 @@ def test_broken_configuration(checks, cluster, directory):
     job = cluster.submit("-o", "/dev/null", "--wrap", f"while [ ! -e {directory}/over ]; do sleep 0.1; done")
     cluster.wait_for_job(job, ("RUNNING",))
     lines = old.splitlines()
-    at = next(number for number, line in enumerate(lines, 1) if line.startswith("KillWait"))
-    cases = {"a wrong value": (old.replace("KillWait=2", "KillWait=banana"), (f"slurm.conf:{at}", "banana")),
+    at, kill_wait = next((number, line) for number, line in enumerate(lines, 1) if line.startswith("KillWait"))
+    cases = {"a wrong value": (old.replace(kill_wait, "KillWait=banana"), (f"slurm.conf:{at}", "banana")),
              "a partition of unknown nodes": (old.replace("Nodes=n1", "Nodes=n77,n1"), ("n77",)),
              "an empty file": ("", ("ClusterName",)), "no file": (None, ("slurm.conf",)), "garbage": (os.urandom(2000).decode("latin1"), ())}
     for name, (text, words) in cases.items():
@@ -500,13 +500,13 @@ def test_broken_configuration(checks, cluster, directory):
         cluster.configuration.unlink(missing_ok=True)
         cluster.configuration.write_text(old)
         shown = cluster.run("scontrol", "show", "config").out
-        checks.that(f"{name}: the old configuration stays", any(line.split() == ["KillWait", "=", "2", "sec"] for line in shown.splitlines()) and serves(cluster), shown[-300:])
-    cluster.configuration.write_text(old.replace("KillWait=2", "KillWait=banana"))
+        checks.that(f"{name}: the old configuration stays", any(line.split() == [*kill_wait.replace("=", " = ").split(), "sec"] for line in shown.splitlines()) and serves(cluster), shown[-300:])
+    cluster.configuration.write_text(old.replace(kill_wait, "KillWait=banana"))
     log = cluster.directory / "logs" / "controller.log"
     before = log.stat().st_size
     os.kill(cluster.controller.pid, signal.SIGHUP)
     checks.that("SIGHUP with a broken file is said in the log", log_says(log, "banana", after=before))
-    cluster.configuration.write_text(old.replace("KillWait=2", "KillWait=3"))
+    cluster.configuration.write_text(old.replace(kill_wait, "KillWait=3"))
     checks.says("a right file is taken", cluster.run("scontrol", "reconfigure"), 0)
     checks.that("and shown", "KillWait                = 3 sec" in cluster.run("scontrol", "show", "config").out)
     cluster.configuration.write_text(old)

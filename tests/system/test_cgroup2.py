@@ -9,7 +9,7 @@ from cluster import TestTrouble, limit
 from guest import BUSYBOX, Guest, GuestTrouble, Skip, add_programs, bare_archive, find_kernel, need_programs
 from millrace import find_program
 
-pytestmark = [pytest.mark.extended, pytest.mark.alone]
+pytestmark = [pytest.mark.extended, pytest.mark.alone, pytest.mark.hangs_after(1800)]
 HERE = Path(__file__).resolve().parent / "cgroup2"
 SECONDS = 240
 CONFIGURATION = """ClusterName=guest

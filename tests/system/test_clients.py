@@ -7,7 +7,7 @@ import pytest
 from cluster import Cluster, limit, run_command
 
 MISSING = [name for name in ("snakemake", "toil", "dask-scheduler") if shutil.which(name) is None]
-pytestmark = [pytest.mark.extended, pytest.mark.order(100), pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")]
+pytestmark = [pytest.mark.extended, pytest.mark.order(100), pytest.mark.hangs_after(1800), pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")]
 
 PYTHON = "/usr/bin/python3"  # Debian's, whose packages these are
 

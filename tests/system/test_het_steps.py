@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from cluster import wait_for
+from cluster import limit, wait_for
 
 WHO = "echo $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME step $SLURM_STEP_ID job $SLURM_JOB_ID node $SLURM_NODEID of $SLURM_NNODES"
 
@@ -109,14 +109,14 @@ def test_own_job(checks, cluster):
         holder.send_signal(signal.SIGINT)
         return holder.poll() is not None
     wait_for("the end of srun", interrupted, 120, 0.2)
-    text = holder.stderr.read()
+    text = holder.communicate(timeout=limit(60))[1]
     checks.that("Ctrl-C twice ends all of it", holder.returncode not in (0, None) and "sending Ctrl-C to StepId=" in text, (holder.returncode, text))
     checks.that("on all nodes", wait_for("its end", lambda: ended(cluster, jobs[-2])) and nobody_left(cluster))
     holder = subprocess.Popen([cluster.bin / "srun", "-n1", "-w", "n1", "sleep", "1000", ":", "-n1", "-w", "n2", "sleep", "1000"], env=cluster.environment, stderr=subprocess.DEVNULL)
     wait_for("its tasks", lambda: len(tasks_of(cluster)) == 2)
     jobs = sorted(cluster.jobs())
     holder.kill()
-    holder.wait()
+    holder.wait(limit(60))
     checks.that("an srun that is killed hard takes its job with it", wait_for("its end", lambda: ended(cluster, jobs[-2])) and nobody_left(cluster))
 
 

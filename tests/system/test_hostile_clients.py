@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from cluster import limit, wait_for
+from cluster import limit, read_line, wait_for
 from test_bad_input import IS_ROOT, PYTHON, a_user, answer_to, field, frame, identity_of, serves, unix_connection
 from test_trust import relay_configuration
 
@@ -18,30 +18,30 @@ PING = field(1, 1) + field(2, 7) + field(21, b"")
 PROGRAM = """
 import resource, select, socket, struct, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-path, count, data = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.stdin.readline())
+path, count, slow, data = sys.argv[1], int(sys.argv[2]), float(sys.argv[4]), bytes.fromhex(sys.stdin.readline())
 held, words = [], b""
 
-def ready(one, what, milliseconds):
+def ready(one, what, seconds):
     poll = select.poll()
     poll.register(one, what)
-    return poll.poll(milliseconds)
+    return poll.poll(seconds * slow * 1000)
 
 for _ in range(count):
     one = socket.socket(socket.AF_UNIX)
     # Waits while the queue of the listener is full. One that Python gave a time limit would fail at once, and never be refused.
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 30, 0))
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(30 * slow), 0))
     try:
         one.connect(path)
         one.setblocking(False)
         sent = 0
-        while sent < len(data) and ready(one, select.POLLOUT, 5000):
+        while sent < len(data) and ready(one, select.POLLOUT, 5):
             sent += one.send(data[sent:sent + 65536])
     except OSError:
         pass
     held.append(one)
 gone = 0
 for one in held:
-    if sys.argv[3] == "look" and ready(one, select.POLLIN, 30000):  # an answer, or a refusal
+    if sys.argv[3] == "look" and ready(one, select.POLLIN, 30):  # an answer, or a refusal
         got = b""
         for _ in range(2):  # what was not read is said before what was sent
             try:
@@ -64,13 +64,13 @@ class Crowd:
             os.setgroups(user[3])
             os.setgid(user[2])
             os.setuid(user[1])
-        self.process = subprocess.Popen([PYTHON, "-c", PROGRAM, str(cluster.socket), str(count), look], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([PYTHON, "-c", PROGRAM, str(cluster.socket), str(count), look, str(limit(1))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, preexec_fn=become, cwd="/")
         self.process.stdin.write(data.hex() + "\n")
         self.process.stdin.flush()
 
     def __enter__(self):
-        number, _, self.words = self.process.stdout.readline().strip().partition(" ")
+        number, _, self.words = read_line(self.process.stdout, 300).partition(" ")
         self.refused = int(number)
         return self
 

@@ -16,7 +16,7 @@ from guest import Guest, GuestTrouble, Skip, add_programs, bare_archive, find_ke
 from host import run
 from millrace import COMMANDS, find_program
 
-pytestmark = [pytest.mark.extended, pytest.mark.alone]
+pytestmark = [pytest.mark.extended, pytest.mark.alone, pytest.mark.hangs_after(1800)]
 HERE = Path(__file__).resolve().parent / "powercut"
 ROUNDS = int(os.environ.get("MR_POWERCUT_ROUNDS", "2"))
 JOBS = 200

@@ -85,7 +85,7 @@ wait""")
     done = cluster.run("srun", "-w", "n1", "-n1", "--resv-ports=9", "true")
     checks.says("who wants too many does not get them", done, 1, "Requires more ports than can be reserved")
     holder.kill()
-    holder.wait()
+    holder.wait(limit(60))
     cluster.run("scancel", "-u", "root")
     cluster.wait_for_nodes()
 

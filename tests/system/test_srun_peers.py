@@ -66,7 +66,7 @@ def test_a_stranger_on_the_port_of_a_dead_srun(checks, cluster):
     job = waiting_job(cluster, "victim")
     port = listening_port(srun.pid)
     srun.kill()
-    srun.communicate()
+    srun.communicate(timeout=limit(60))
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
@@ -100,7 +100,7 @@ def test_waiting_jobs_of_dead_clients_end(checks, cluster):
     batch = cluster.submit("-J", "of-sbatch", "-o", "/dev/null", "--wrap", "true")
     for command in commands:
         command.kill()
-        command.communicate()
+        command.communicate(timeout=limit(60))
     for job in jobs:
         fields = cluster.wait_for_job(job, seconds=120)
         checks.that("a waiting job without its client is cancelled", fields["JobState"] == "CANCELLED", fields)

@@ -12,7 +12,7 @@ import subprocess
 import termios
 from pathlib import Path
 
-from cluster import Cluster, limit, wait_for
+from cluster import Cluster, limit, read_line, wait_for
 
 
 def make_cluster(build, directory):
@@ -123,7 +123,7 @@ def test_signals(checks, cluster):
     fields, out = script(cluster, f"srun -n2 -K sh -c '{bad} touch $0; exec sleep 1000' {ready}; echo code $?", "-n2", name="plain-end")
     checks.that("or die of", "task 1: Terminated" in out and "code 143" in out, out)
     one = subprocess.Popen([cluster.bin / "srun", "-n1", "sh", "-c", "echo begun; exec sleep 1000"], env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    one.stdout.readline()
+    read_line(one.stdout)
     one.terminate()
     err = one.communicate(timeout=limit(60))[1]
     checks.that("SIGTERM to srun aborts the step", "forcing job termination" in err and err.count("Job step aborted: Waiting up to ") == 1, err)
@@ -221,7 +221,7 @@ def test_trouble(checks, cluster):
     srun = subprocess.Popen([cluster.bin / "srun", "-N2", "-n2", "sh", "-c", "exec sleep 1000"], env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     job = cluster.submit("-N2", "-n2", "-o", "killed.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sh -c 'exec sleep 1000' & echo $! > {cluster.directory}/pid; wait; echo over")
     srun.kill()
-    srun.wait()
+    srun.wait(limit(60))
     pid = int(wait_for("the srun", lambda: (cluster.directory / "pid").exists() and (cluster.directory / "pid").read_text().strip()))
     wait_for("its tasks", lambda: len([1 for p, where in cluster.job_processes() if where.endswith(".0.0") and Path(f"/proc/{p}/comm").read_text().strip() == "sleep"]) == 2)
     os.kill(pid, 9)

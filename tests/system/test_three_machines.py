@@ -23,7 +23,7 @@ from machine_keys import try_keys
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "admin" / "install.md"
 TOOLS = ("ip", "unshare", "nsenter", "setpriv")
-pytestmark = [pytest.mark.extended, pytest.mark.order(150),
+pytestmark = [pytest.mark.extended, pytest.mark.order(150), pytest.mark.hangs_after(1800),
               pytest.mark.skipif(os.getuid() != 0 or not all(map(shutil.which, TOOLS)), reason=f"needs root, {', '.join(TOOLS)}")]
 # What the page does in another way than we can: services are started as it says for machines without systemd, files are copied without ssh.
 REPLACED = ("systemctl ", "./mill install", "millrace key node node1 | ssh", "tar -C", "sbatch --wrap 'hostname; sleep 10'")
@@ -117,7 +117,7 @@ class Machine:
             if pid := self.daemon(path):
                 os.kill(pid, signal.SIGKILL)
         self.holder.kill()
-        self.holder.wait()
+        self.holder.wait(limit(60))
 
     def show_logs(self):
         for path in ("/var/log/slurmctld.log", "/var/log/slurmd.log"):
@@ -155,7 +155,7 @@ class Network:
 
     def stop(self):
         self.holder.kill()
-        self.holder.wait()
+        self.holder.wait(limit(60))
 
 
 def some_user():

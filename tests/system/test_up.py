@@ -226,7 +226,7 @@ def check_crash(user):
     checks.that("the agents are gone", not any(map(alive, agents.values())), agents)
     checks.that("a stranger with the controller's old number is left alone", bystander.poll() is None)
     bystander.kill()
-    bystander.wait()
+    bystander.wait(limit(60))
 
 
 def check_foreground(user):

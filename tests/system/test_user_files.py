@@ -7,11 +7,11 @@ import os
 
 import pytest
 
-from cluster import Cluster
+from cluster import Cluster, limit
 
 
 def make_cluster(build, directory):
-    return Cluster(build, directory, nodes=1, settings=["UnkillableStepTimeout=10", "KillWait=1"])
+    return Cluster(build, directory, nodes=1, settings=[f"UnkillableStepTimeout={limit(10):.0f}", "KillWait=1"])
 
 
 class FullPipe:

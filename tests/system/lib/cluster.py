@@ -4,6 +4,7 @@ be killed and started again one by one, and commands run as any user."""
 import os
 import pwd
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -14,18 +15,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from host import end_strays, free_ports
+from host import end_strays, free_ports, limit
 
 COMMANDS = tuple("sbatch squeue scancel srun salloc sinfo scontrol sbcast sgather swait sattach sstat sacct sacctmgr sdiag scrontab strigger sprio sshare smap sview qsub qstat qdel qhold qrls qalter qrerun pbsnodes bsub bjobs bkill lsid".split())
-
-
-# Limits are for a quiet machine. MR_SLOW=10 stretches them all for one that is ten times slower.
-SLOW = float(os.environ.get("MR_SLOW", "1"))
-
-
-def limit(seconds):
-    """How long a wait may take here: use it for every timeout that is not given to wait_for() or run_command()."""
-    return seconds * SLOW
 
 
 class TestTrouble(Exception):
@@ -77,7 +69,8 @@ def find_cgroups(names):
 
 
 def remove_cgroup(folder):
-    for _ in range(50):  # one that has dying processes stays for a moment
+    end = time.monotonic() + limit(30)
+    while True:  # one that has dying processes stays for a moment
         for each, _, _ in os.walk(folder, topdown=False):
             try:
                 os.rmdir(each)
@@ -85,7 +78,23 @@ def remove_cgroup(folder):
                 pass
         if not folder.exists():
             return
+        if time.monotonic() > end:
+            raise TestTrouble(f"{folder} cannot be removed; its processes: {(folder / 'cgroup.procs').read_text().split()}")
         time.sleep(0.02)
+
+
+def read_line(stream, seconds=60):
+    """The next line of a pipe, without its end. What is behind it stays there for communicate()."""
+    seconds, line = limit(seconds), b""
+    end = time.monotonic() + seconds
+    while not line.endswith(b"\n"):
+        if not select.select([stream], [], [], max(0, end - time.monotonic()))[0]:
+            raise TestTrouble(f"no line within {seconds} s, only {line!r}")
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode(errors="replace").strip()
 
 
 class Checks:
@@ -161,7 +170,7 @@ class Daemon:
         self.wanted = False
         if self.alive():
             self.process.kill()
-        self.process.wait()
+        self.process.wait(limit(60))
 
     def terminate(self, seconds=60):
         """The exit code after SIGTERM; one that does not end is killed and gives None."""
@@ -172,7 +181,7 @@ class Daemon:
             return self.process.wait(limit(seconds))
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+            self.process.wait(limit(60))
             return None
 
 
@@ -207,7 +216,7 @@ class Cluster:
                 f"AuthInfo=socket={self.socket}", f"SlurmctldPort={self.port}", f"SlurmdPort={self.agent_port}",
                 f"StateSaveLocation={self.state}", f"SlurmdSpoolDir={here}/spool/%n", f"SlurmctldPidFile={here}/run/controller.pid",
                 f"SlurmdPidFile={here}/run/%n.pid", "ReturnToService=2", "SelectType=select/cons_tres",
-                "SelectTypeParameters=CR_CPU_Memory", "DefMemPerCPU=100", "KillWait=2", "MinJobAge=100000", "MaxJobCount=200000", "MaxBatchRequeue=100000",
+                "SelectTypeParameters=CR_CPU_Memory", "DefMemPerCPU=100", f"KillWait={limit(10):.0f}", f"MessageTimeout={limit(10):.0f}", "MinJobAge=100000", "MaxJobCount=200000", "MaxBatchRequeue=100000",
                 f"SlurmdTimeout={limit(60):.0f}", "SchedulerParameters=requeue_delay=0"]
         given = {line.split("=")[0].lower() for line in self.settings}
         keys = [line for line in keys if line.split("=")[0].lower() not in given] + self.settings

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from host import BenchError, apt, run
+from host import BenchError, apt, limit, run
 
 BUSYBOX = ("sh", "mount", "insmod", "ip", "hostname", "usleep", "sleep", "stty", "grep", "kill")
 
@@ -167,4 +167,4 @@ class Guest:
 
     def cut_power(self):
         self.process.kill()
-        self.process.wait()
+        self.process.wait(limit(60))
