@@ -4,6 +4,7 @@ states, reboots.
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -303,17 +304,28 @@ def test_active_features(checks, cluster):
     cluster.wait_for_nodes()
 
 
-def test_comes_back(checks, cluster):
-    """The controller dies in between: that a node is to come back outlives it."""
-    checks.says("a node in service has nowhere to come back to", cluster.run("scontrol", "update", "NodeName=n1", "ResumeAfter=60"), 1, "Invalid node state specified")
-    checks.says("drained for a while", cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=hot", f"ResumeAfter={limit(20):.0f}"), 0)
-    text = cluster.run("scontrol", "show", "node", "n1").out
-    checks.that("the time is shown", "State=IDLE+DRAIN" in text and "ResumeAfterTime=20" in text, text)
-    due = json.loads(cluster.run("scontrol", "show", "node", "n1", "--json").out)["nodes"][0]["resume_after"]
-    checks.that("as data too", due["set"] and due["number"] > 1_700_000_000, due)
+def resume_after(cluster):
+    return json.loads(cluster.run("scontrol", "show", "node", "n1", "--json").out)["nodes"][0]["resume_after"]
+
+
+def restart_controller(cluster):
     cluster.controller.kill()
     cluster.start_controller()
     cluster.wait_for_controller()
+
+
+def test_comes_back(checks, cluster):
+    """The controller dies in between: that a node is to come back outlives it."""
+    checks.says("a node in service has nowhere to come back to", cluster.run("scontrol", "update", "NodeName=n1", "ResumeAfter=60"), 1, "Invalid node state specified")
+    checks.says("drained for a while", cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=hot", "ResumeAfter=3600"), 0)
+    text = cluster.run("scontrol", "show", "node", "n1").out
+    checks.that("the time is shown", "State=IDLE+DRAIN" in text and re.search(r"ResumeAfterTime=\d+-", text), text)
+    due = resume_after(cluster)
+    checks.that("as data too", due["set"] and due["number"] > 1_700_000_000, due)
+    restart_controller(cluster)
+    checks.that("it outlives the controller", resume_after(cluster) == due, resume_after(cluster))
+    checks.says("it may be drawn nearer", cluster.run("scontrol", "update", "NodeName=n1", "ResumeAfter=5"), 0)
+    restart_controller(cluster)
     wait_for("n1 is back by itself", lambda: cluster.node_states()["n1"] == "idle")
     checks.that("with no reason and no time", "ResumeAfterTime=None" in (text := cluster.run("scontrol", "show", "node", "n1").out) and "Reason=" not in text, text)
 

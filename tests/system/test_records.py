@@ -178,8 +178,10 @@ cd {directory}
 {cluster.bin}/sgather -k {directory}/source {directory}/got; echo code $?
 {cluster.bin}/sgather {directory}/nothing {directory}/none; echo code $?
 {cluster.bin}/sgather -f {directory}/nothing {directory}/none; echo code $?
-{cluster.bin}/srun --async -o /dev/null -n1 --overlap sh -c 'sleep 1; touch {directory}/over'
-{cluster.bin}/swait; echo waited $? $(ls over)
+# This step ends when swait has its connection, and asks.
+asks='until ls -l /proc/$(cat pid)/fd 2>/dev/null | grep -q socket; do sleep 0.05; done'
+{cluster.bin}/srun --async -o /dev/null -n1 --overlap sh -c "cd {directory}; $asks; touch over"
+sh -c 'echo $$ > pid; exec {cluster.bin}/swait'; echo waited $? $(ls over)
 """)
     job = cluster.submit("-N2", "-n2", "-o", directory / "gather.out", script)
     ended(cluster, str(job))

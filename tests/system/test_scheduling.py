@@ -88,7 +88,7 @@ def test_reservation(checks, cluster):
     begin = moment(0)
     checks.says("it begins at once", cluster.run("scontrol", "update", "ReservationName=lesson", "StartTime=now", "Duration=10"), 0, "Reservation updated.")
     cluster.wait_for_job(own, ("RUNNING",))
-    end = moment(limit(3))
+    end = moment(limit(5))
     checks.says("and ends soon", cluster.run("scontrol", "update", "ReservationName=lesson", f"EndTime={end}"), 0, "Reservation updated.")
     cluster.wait_for_job(wide)
     checks.that("the wide job started when the reservation was over", started(cluster, wide) >= datetime.fromisoformat(end), cluster.job(wide))
@@ -101,9 +101,11 @@ def test_reservation(checks, cluster):
 
 
 def test_own_job(checks, cluster):
-    begin = moment(limit(5))
-    checks.says("an hour from soon on", reserve(cluster, "ReservationName=hour", f"StartTime={begin}", "Duration=60", "Nodes=n2", "Users=root"), 0)
+    checks.says("an hour from later on", reserve(cluster, "ReservationName=hour", "StartTime=now+2hours", "Duration=60", "Nodes=n2", "Users=root"), 0)
     own = cluster.submit("--reservation=hour", "-n1", "-t", "1", "-o", "/dev/null", "--wrap", "true")
+    wait_for("its job waits", lambda: reason(cluster, own) == "Reservation")
+    begin = moment(0)
+    checks.says("it begins at once", cluster.run("scontrol", "update", "ReservationName=hour", "StartTime=now", "Duration=60"), 0)
     other = cluster.submit("-n1", "-w", "n2", "-t", "1", "-o", "/dev/null", "--wrap", "true")
     fields = cluster.wait_for_job(own)
     checks.that("its job starts with it, on its node", fields.get("NodeList") == "n2" and started(cluster, own) >= datetime.fromisoformat(begin), fields)
