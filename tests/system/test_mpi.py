@@ -86,7 +86,7 @@ def left_by(job, uid):
 
 
 def make_cluster(build, directory):
-    return Cluster(build, directory, nodes=3, cpus=4)
+    return Cluster(build, directory, nodes=3, cpus=4).with_own_shared_memory()
 
 
 def build_program(checks, cluster, kind):

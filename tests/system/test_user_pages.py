@@ -57,7 +57,7 @@ def pattern_of(expected):
 
 
 def make_cluster(build, directory):
-    cluster = ClusterOfThePages(build, directory, nodes=4, cpus=4, settings=["GresTypes=gpu", "ScronParameters=enable"]).with_plain_logins()
+    cluster = ClusterOfThePages(build, directory, nodes=4, cpus=4, settings=["GresTypes=gpu", "ScronParameters=enable"]).with_plain_logins().with_own_shared_memory()
     (cluster.directory / "gres.conf").write_text("Name=gpu Count=2\n")
     return cluster
 

@@ -200,7 +200,7 @@ class Cluster:
         self.configuration = self.directory / "slurm.conf"
         self.environment = clean_environment(SLURM_CONF=self.configuration)
         self.port, self.agent_port = free_ports(2)
-        self.controller, self.agents = None, {}
+        self.controller, self.agents, self.mounts = None, {}, []
         self.bin = self.directory / "bin"
         for folder in (self.bin, self.directory / "run", self.directory / "spool", self.directory / "logs", self.state):
             folder.mkdir(exist_ok=True, mode=0o755)
@@ -237,16 +237,23 @@ class Cluster:
         self.agents[node] = Daemon([find_program(self.build, "millrace-agent"), "-D", "-f", self.configuration, "-N", node, *options],
                                    self.directory / "logs" / f"{node}.log", self.environment, self.agent_prefix)
 
-    def with_plain_logins(self):
-        """Jobs that have the environment of a login do not read this user's profile: it may be slow, and may leave locks when it is killed.
-        Call it before start()."""
-        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-        files = [str(home / name) for name in (".profile", ".bash_profile", ".bash_login", ".bashrc", ".zprofile", ".zshrc", ".zlogin") if (home / name).exists()]
-        hide = " && ".join([*(f"mount --bind /dev/null {file}" for file in files), 'exec "$@"'])
-        prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, "sh"]
+    def with_mounts(self, *mounts):
+        """Each agent and its jobs see these mounts, and nobody else does, where this machine lets us. Call it before start()."""
+        self.mounts += mounts
+        prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", " && ".join([*self.mounts, 'exec "$@"']), "sh"]
         if run_command(["true"], self.environment, prefix=prefix).code == 0:
             self.agent_prefix = prefix
         return self
+
+    def with_plain_logins(self):
+        """Jobs that have the environment of a login do not read this user's profile: it may be slow, and may leave locks when it is killed."""
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+        files = [str(home / name) for name in (".profile", ".bash_profile", ".bash_login", ".bashrc", ".zprofile", ".zshrc", ".zlogin") if (home / name).exists()]
+        return self.with_mounts(*(f"mount --bind /dev/null {file}" for file in files))
+
+    def with_own_shared_memory(self):
+        """Open MPI names its segments after the job's number: jobs of clusters that run beside this one would meet there."""
+        return self.with_mounts("mount -t tmpfs tmpfs /dev/shm")
 
     def start(self):
         self.start_controller()
