@@ -205,7 +205,7 @@ void SrunConsole::take_news(const wire::StepNews& news) {
   for (const std::string& note : news.notes()) say_info(command_, note);
   switch (news.kind()) {
     case wire::StepNews::WAITING:
-      if (!std::exchange(waited_, true))
+      if (!created_ && !std::exchange(waited_, true))
         say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
                                news.problem() + ")");
       if (news.ask_again()) watch_again_us_ = now_us() + busy_retry_us;

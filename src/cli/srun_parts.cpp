@@ -233,6 +233,8 @@ std::optional<int> SrunConsole::take_part_reply(Session& session, const wire::Re
   for (const std::string& note : news.notes()) say_info(command_, note);
   switch (news.kind()) {
     case wire::StepNews::WAITING:
+      if (news.ask_again()) part.started = false;  // nobody keeps our request: it is made again
+      if (created_) return std::nullopt;
       if (!waited_)
         say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
                                news.problem() + ")");

@@ -84,6 +84,19 @@ TEST_F(NodeReportsTest, What_there_is_no_room_for_on_the_way_to_a_node_is_to_com
   EXPECT_EQ(ask(UserId{1000}, line).failure().code(), 2016u);
 }
 
+TEST_F(NodeReportsTest, A_step_is_to_be_asked_for_again_while_its_keeper_has_not_come_back_to_this_controller) {
+  const JobKey key = run_job({0, 1});
+  start();
+  wire::Request step;
+  step.mutable_create_step()->set_job_id(state.job(key).id.value);
+  step.mutable_create_step()->mutable_step()->add_arguments("true");
+  const wire::Reply waits = ask(UserId{1000}, step);
+  EXPECT_TRUE(waits.step().ask_again()) << waits.failure().text();
+  EXPECT_FALSE(waits.more());
+  step.mutable_create_step()->set_immediate(true);
+  EXPECT_EQ(ask(UserId{1000}, step).failure().code(), 2016u);
+}
+
 TEST_F(NodeReportsTest, A_step_that_is_asked_for_again_and_again_is_one_request) {
   const JobKey key = run_job({0, 1});
   start();

@@ -131,6 +131,9 @@ void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const 
     clients_.waits(asker.client, number);
     return;
   }
+  // The node may not have come back yet to a controller that has just started: an srun that is refused ends its step.
+  if (!job.placement->shares.front().lost && !ask.immediate())
+    if (const auto answer = busy_answer(message)) return answer_step_client(job, answer->reply());
   wire::Reply reply;
   reply.set_number(number);
   reply.mutable_failure()->set_code(2016);

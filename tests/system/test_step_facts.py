@@ -11,7 +11,7 @@ import subprocess
 import termios
 from pathlib import Path
 
-from cluster import Cluster, limit, wait_for
+from cluster import Cluster, TestTrouble, limit, wait_for
 
 
 def make_cluster(build, directory):
@@ -27,8 +27,10 @@ def facts(cluster, job):
 
 def steps(cluster, *options):
     """{step id: the rest of its line} of squeue --steps."""
-    lines = cluster.run("squeue", "-h", "-s", "-o", "%i %j %A %N %u", *options).out.splitlines()
-    return {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
+    done = cluster.run("squeue", "-h", "-s", "-o", "%i %j %A %N %u", *options)
+    if done.code != 0:
+        raise TestTrouble(f"squeue --steps: {done}")  # that is not the same as no steps
+    return {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line.strip()}
 
 
 def script(cluster, text, *options, name):
@@ -104,7 +106,7 @@ def test_many(checks, cluster):
 def test_trouble(checks, cluster):
     for gate in ("one", "two"):
         (cluster.directory / gate).unlink(missing_ok=True)
-    text = "srun -N2 -n2 --overlap sh -c 'touch trouble.$SLURM_STEP_ID.$SLURM_PROCID; until [ -e one ]; do sleep 0.1; done' & srun -N2 -n2 --overlap sh -c 'touch trouble.$SLURM_STEP_ID.$SLURM_PROCID; until [ -e two ]; do sleep 0.1; done; exit 3' & wait; echo over"
+    text = "srun -N2 -n2 --overlap sh -c 'touch trouble.$SLURM_STEP_ID.$SLURM_PROCID; until [ -e one ]; do sleep 0.1; done' & srun -N2 -n2 --overlap sh -c 'touch trouble.$SLURM_STEP_ID.$SLURM_PROCID; until [ -e two ]; do sleep 0.1; done; exit 3' & wait $!; echo code $?; wait"
     job, out = script(cluster, text, "-N2", "-n2", name="trouble")
     for step in (0, 1):
         wait_until_known(cluster, f"{job}.{step}")
@@ -119,12 +121,15 @@ def test_trouble(checks, cluster):
         cluster.agents[node].kill()
     cluster.start_controller()
     cluster.wait_for_controller()
+    # An srun that comes back before its node does is not turned away, and asks again.
+    wait_for("two questions of srun", lambda: re.search(r"REQUEST_JOB_STEP_CREATE .*count:([2-9]|\d\d)", cluster.run("sdiag").out))
     for node in cluster.nodes:
         cluster.start_agent(node)
     wait_for("the end of the first step in the log", lambda: len(facts(cluster, job)[1]) == 1)
-    checks.that("the other one still runs", any(step.startswith(f"{job}.") and not step.endswith("batch") for step in steps(cluster)), steps(cluster))
+    checks.that("the other one still runs", any(step.startswith(f"{job}.") and not step.endswith("batch") for step in steps(cluster)), (steps(cluster), cluster.job(job), out.read_text()))
     (cluster.directory / "two").touch()
     cluster.wait_for_job(job)
+    checks.that("srun saw nothing of it", "does not answer" not in out.read_text() and "code 3" in out.read_text(), out.read_text())
     started, ended = facts(cluster, job)
     checks.that("starts and ends are told until they are heard, and count once", started == {0: 1, 1: 1} and sorted(outcome for outcomes in ended.values() for outcome in outcomes) == ["completed", "failed"], (started, ended))
     cluster.wait_for_nodes()
