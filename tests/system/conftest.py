@@ -15,6 +15,7 @@ A test that hangs fails after ten minutes (MR_SLOW stretches them) with the logs
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import sys
@@ -76,6 +77,7 @@ def pytest_runtest_teardown(item):
 
 def pytest_addoption(parser):
     parser.addoption("--build", default=str(HERE.parents[1] / "build" / "asan"), help="a build folder, or an installed prefix")
+    parser.addoption("--shuffle", type=int, help="each file's tests in an order that this number stands for")
     parser.addoption("--report", help="a line of JSON for each test goes to this file")
 
 
@@ -86,12 +88,16 @@ def pytest_configure(config):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that fixtures are torn down
 
 
-def pytest_collection_modifyitems(items):
-    """Files that take longest begin first, so that the last worker does not run alone."""
+def pytest_collection_modifyitems(config, items):
+    """Files that take longest begin first, so that the last worker does not run alone. A file's tests stay together."""
+    place = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
+    if (seed := config.getoption("--shuffle")) is not None:
+        random.Random(seed).shuffle(items)
+
     def weight(item):
         mark = item.get_closest_marker("order")
         return -mark.args[0] if mark else 0
-    items.sort(key=weight)  # stable: a file's tests stay together and in order
+    items.sort(key=lambda item: (weight(item), place[item.path]))  # stable
 
 
 class Report:

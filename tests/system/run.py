@@ -4,6 +4,7 @@
     tests/system/run.py --build build/asan                    what every change must pass
     tests/system/run.py --build build/asan -k salloc          the cases whose names have this word
     tests/system/run.py --build build/asan test_steps.py      one file
+    tests/system/run.py --build build/asan --shuffle 7        each file's tests in another order
     tests/system/run.py --build build/asan --extended         what takes long or needs more packages; --all: everything
 
 A test that fails is run once more, alone. If it passes then, it is FLAKY: the run stays green, both logs are kept and the first is shown, because
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("--extended", action="store_true", help="only what takes long")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("MR_SYSTEM_JOBS", "6")), help="files at once (6: tests wait most of their time)")
+    parser.add_argument("--shuffle", metavar="SEED", help="each file's tests in another order: they must not need each other")
     parser.add_argument("--logs", type=Path, help="where logs of failures are kept (default: system-tests in the build folder)")
     parser.add_argument("files", nargs="*")
     chosen = parser.parse_args()
@@ -130,7 +132,8 @@ def main():
     for old in logs.glob("*.log"):
         old.unlink()
     marks = "" if chosen.all else "extended" if chosen.extended else "not extended"
-    common = [*(chosen.files or ["."]), f"--build={chosen.build.resolve()}", *(["-k", chosen.word] if chosen.word else [])]
+    common = [*(chosen.files or ["."]), f"--build={chosen.build.resolve()}", *(["-k", chosen.word] if chosen.word else []),
+              *(["--shuffle", chosen.shuffle] if chosen.shuffle else [])]
     begin, tests = time.monotonic(), {}
     for part, mark, how in (("beside", "not alone", ["-n", str(chosen.jobs), "--dist", "loadfile"]), ("alone", "alone", ["-p", "no:xdist"])):
         wanted = f"({marks}) and {mark}" if marks else mark

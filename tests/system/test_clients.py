@@ -114,7 +114,7 @@ class WithAccounts(Cluster):
 
 def make_cluster(build, directory):
     return WithAccounts(build, directory, nodes=2, cpus=8,
-                        settings=["SchedulerTimeSlice=1", f"MinJobAge={limit(300):.0f}", "AccountingStorageType=accounting_storage/slurmdbd"])
+                        settings=["SchedulerTimeSlice=1", f"MinJobAge={limit(300):.0f}", "AccountingStorageType=accounting_storage/slurmdbd"]).with_own_shared_memory()
 
 
 class Client:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import Cluster, TestTrouble
+from cluster import Cluster, TestTrouble, limit
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make cgroups")
 
@@ -23,7 +23,7 @@ class FencedCluster(Cluster):
             os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, (7, 8)[number]))  # as /dev/full and /dev/random
             device.chmod(0o666)
         super().__init__(build, Path(directory) / "cluster", nodes=2, cpus=max(os.cpu_count(), 2), memory=2000,
-                         settings=["TaskPlugin=task/cgroup,task/affinity", "GresTypes=gpu,nic", "KillWait=5"])
+                         settings=["TaskPlugin=task/cgroup,task/affinity", "GresTypes=gpu,nic", f"KillWait={limit(5):.0f}"])
         (self.directory / "cgroup.conf").write_text("ConstrainCores=yes\nConstrainRAMSpace=yes\nConstrainSwapSpace=yes\nConstrainDevices=yes\n")
         (self.directory / "gres.conf").write_text(f"Name=gpu File={directory}/gpu[0-1]\nName=nic Count=3\n")
 

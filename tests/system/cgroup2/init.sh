@@ -33,7 +33,7 @@ srun -c1 grep Cpus_allowed_list /proc/self/status
 srun -n2 --cpu-bind=threads grep Cpus_allowed_list /proc/self/status
 # What is left of the last job is put away after its srun has ended; an agent that goes before leaves its own folder around it.
 tries=0
-while ls -d /sys/fs/cgroup/millrace*/*job* > /dev/null 2>&1 && [ $tries -lt 600 ]; do tries=$((tries + 1)); usleep 50000; done
+while ls -d /sys/fs/cgroup/millrace*/*job* > /dev/null 2>&1 && [ $tries -lt $((600 * MR_SLOW)) ]; do tries=$((tries + 1)); usleep 50000; done
 kill $agent
 wait $agent
 echo "left $(ls -d /sys/fs/cgroup/millrace* 2>/dev/null | wc -l)"

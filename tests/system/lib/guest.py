@@ -140,7 +140,7 @@ class Guest:
         drive = ["-drive", f"file={image},format=raw,if=virtio,cache=writeback"] if image else []
         command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", str(memory), "-smp", str(processors), "-nodefaults", "-no-user-config", "-display", "none",
                    "-no-reboot", "-kernel", str(files["kernel"]), "-initrd", str(files["initramfs"]),
-                   "-append", f"console=ttyS0 quiet panic=-1 rdinit=/init {options}", *drive,
+                   "-append", f"console=ttyS0 quiet panic=-1 rdinit=/init MR_SLOW={limit(1):.0f} {options}", *drive,
                    "-serial", f"file:{self.console}", "-serial", "stdio"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.lines = queue.Queue()
