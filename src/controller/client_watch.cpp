@@ -11,6 +11,7 @@ namespace millrace {
 void Controller::client_left(ClientId client) {
   lines_.debug3([&] { return "client " + std::to_string(client) + " is gone"; });
   step_client_left(client);
+  std::erase_if(asked_ports_, [&](const auto& asked) { return asked.first.first == client; });
   requests_.client_left(client);
   long_changes_.client_left(client);
   query_worker_.client_left(client);

@@ -320,7 +320,7 @@ class Controller final : public ResourceObserver {
     std::uint32_t count = 0;
     std::string secret;  // of its srun, which may ask again
   };
-  std::map<std::pair<ClientId, std::uint64_t>, AskedPorts> asked_ports_;  // by steps that are not known to have ended
+  std::map<std::pair<ClientId, std::uint64_t>, AskedPorts> asked_ports_;  // by steps whose srun is there
   std::map<JobKey, std::pair<Attempt, std::uint32_t>> het_steps_;         // by leader: the next number of a step
   std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time>
       step_launches_;  // sent there and not yet reported

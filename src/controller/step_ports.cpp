@@ -55,6 +55,8 @@ void Controller::ask_with_ports(const Asker& asker, std::uint64_t number, const 
   asked_ports_[{asker.client, number}] = {job.key, job.attempt, count, ask.step().stdio().secret()};
   if (!events->empty()) commit_.happen(*std::move(events));
   commit_.when_durable([this, asker, number, key = job.key, attempt = job.attempt, ask] {
+    const auto still = asked_ports_.lower_bound({asker.client, 0});
+    if (still == asked_ports_.end() || still->first.first != asker.client) return;  // it has left
     const Job* now = commit_.durable().find_job(key);
     wire::CreateStep with = ask;
     if (now && now->attempt == attempt && now->placement) {
