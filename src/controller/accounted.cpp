@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "controller/step_views.h"
+#include "core/admission/job_selection.h"
 #include "core/ledger/apply_account.h"
 #include "core/ledger/kept_jobs.h"
 #include "core/model/request_limits.h"

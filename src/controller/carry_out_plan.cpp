@@ -53,11 +53,16 @@ void Controller::preempt(const Preemption& p) {
   });
 }
 
-void Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal) {
-  for (const NodeShare& share : job.placement->shares)
-    if (const auto link = share.lost ? links_.end() : links_.find(share.node);
-        link != links_.end() && link->second.manager)
+bool Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal) {
+  bool all_hear = true;
+  for (const NodeShare& share : job.placement->shares) {
+    if (share.lost) continue;
+    const auto link = links_.find(share.node);
+    all_hear &= link != links_.end() && link->second.responding;
+    if (link != links_.end() && link->second.manager)
       link->second.manager->signal(commit_.durable().node(share.node).def->name, signal);
+  }
+  return all_hear;
 }
 
 void Controller::plan_finished(const Plan& plan) {

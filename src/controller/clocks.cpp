@@ -1,7 +1,6 @@
 // src/controller/clocks.cpp - the part of the controller that notices when its own clock is set, and that a node's is
 // wrong; see controller.h.
 #include "controller/controller.h"
-#include "controller/crontabs.h"
 #include "core/admission/report_node.h"
 
 #include <algorithm>
@@ -25,14 +24,7 @@ void Controller::see_clock() {
            " s; jobs keep the time they have run and the time that is left to them");
   // The steady clock begins with the machine, so this is when it started, by the clock as it was.
   commit_.happen({ClockStepped{by, now, Time{std::max<std::int64_t>(before.value, 0)}}});
-  std::map<NodeIndex, Time> runs;
-  for (const auto& [index, due] : power_runs_) runs.emplace(index, due + by);
-  power_runs_ = std::move(runs);
-  // Those of crontabs wait for a time of the clock, which may come earlier now.
-  if (by < Duration{0})
-    for (Event& event : decide_cron_times(commit_.decided(), now)) commit_.happen({std::move(event)});
-  for (const auto& [key, nothing] : commit_.decided().active) due_signals_.look_at(commit_.decided(), key);
-  arm_signals();
+  readers_.clock_set(by);
   arm_deadline();
   planning_.wanted();
 }

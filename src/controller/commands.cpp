@@ -176,7 +176,7 @@ void Commands::reconfigure() {
   c_.take_settings(fresh->settings);
   c_.configured(fresh->facts);
   for (ResourceManager* manager : c_.managers_) manager->read_configuration();
-  c_.run_triggers(fired_by(c_.commit_.decided(), TriggerEvent::reconfigured));
+  c_.readers_.triggers.reconfigured();
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));
@@ -189,8 +189,7 @@ void Commands::wait(const wire::WaitJob& ask) {
   if (!may_change(*job, actor_)) return refuse_with({RefusalCode::access_denied, {}});
   const ArrayState* array = state.find_array(job->array);
   const JobKey key = array && array->id == job->id ? job->array : job->key;
-  if (ask.as_client()) c_.absent_clients_.came(key);
-  c_.wait_for(key, {asker_.client, request_.number(), ask.until_started(), ask.as_client()});
+  c_.readers_.clients.wait_for(key, {asker_.client, request_.number(), ask.until_started(), ask.as_client()});
 }
 
 // ---- steps ----

@@ -121,6 +121,7 @@ bool Commit::happen(std::vector<Event> events, Answer answer) {
   changes_.room_made |= changes.room_made;
   changes_.jobs_added |= changes.jobs_added;
   changes_.ground_shifted |= changes.ground_shifted;
+  facts_.insert(facts_.end(), std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
   kept_payloads_ = batch_.payloads.size();
   when_durable(std::move(answer));
   return true;
@@ -165,17 +166,19 @@ void Commit::flush() {
   Batch batch = std::exchange(batch_, {});
   base_ = decided_;
   base_events_ = kept_payloads_ = batch_bytes_ = 0;
-  log_.append(std::move(batch), [this, snapshot = decided_, changes = std::exchange(changes_, {}),
-                                 answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
-    if (!index) return hooks_.fatal(index.error());
-    durable_now(std::move(snapshot), std::move(changes), std::move(answers));
-  });
+  log_.append(std::move(batch),
+              [this, snapshot = decided_, facts = std::exchange(facts_, {}), changes = std::exchange(changes_, {}),
+               answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
+                if (!index) return hooks_.fatal(index.error());
+                durable_now(std::move(snapshot), facts, changes, std::move(answers));
+              });
 }
 
-void Commit::durable_now(State snapshot, Changes changes, std::vector<Answer> answers) {
-  durable_ = std::move(snapshot);
+void Commit::durable_now(State snapshot, const std::vector<Event>& facts, const Changes& changes,
+                         std::vector<Answer> answers) {
+  const State before = std::exchange(durable_, std::move(snapshot));
   for (Answer& answer : answers) answer();
-  hooks_.changed(changes);
+  hooks_.advanced({before, durable_, facts, changes});
 }
 
 }  // namespace millrace

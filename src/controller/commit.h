@@ -28,13 +28,21 @@ struct Changes {
   bool ground_shifted = false;  // nodes or rules are others than before: what is being planned on them is worth little
 };
 
+// The durable state before and after, the facts that lie between the two, and whom they touch.
+struct Advance {
+  const State& before;
+  const State& now;
+  const std::vector<Event>& facts;
+  const Changes& changes;
+};
+
 class Commit final {
  public:
   using Answer = std::move_only_function<void()>;
 
   struct Hooks {
-    std::move_only_function<void(const Error&)> fatal;      // the log failed: the process must stop
-    std::move_only_function<void(const Changes&)> changed;  // after each step of the durable version
+    std::move_only_function<void(const Error&)> fatal;       // the log failed: the process must stop
+    std::move_only_function<void(const Advance&)> advanced;  // after each step of the durable version
     std::move_only_function<void(const std::string& law, const std::vector<Event>&)> broken;  // and not done
   };
   Commit(Loop& loop, EventLog& log, State recovered, Hooks hooks);
@@ -62,7 +70,8 @@ class Commit final {
 
  private:
   void flush();
-  void durable_now(State snapshot, Changes changes, std::vector<Answer> answers);
+  void durable_now(State snapshot, const std::vector<Event>& facts, const Changes& changes,
+                   std::vector<Answer> answers);
   void note(const Event& event, Changes& changes) const;
   void take_back(std::size_t events);
 
@@ -75,6 +84,7 @@ class Commit final {
   State base_;
   std::size_t base_events_ = 0;
   Batch batch_;
+  std::vector<Event> facts_;       // of the batch
   std::size_t kept_payloads_ = 0;  // of the batch: those of decisions that hold
   std::uint64_t batch_bytes_ = 0, applied_again_ = 0;
   Changes changes_;

@@ -57,8 +57,15 @@ class CommitTest : public testing::Test {
   }
   ~CommitTest() override { loop_.kill(); }
   Commit::Hooks hooks() {
-    return {[](const Error&) {}, [this](const Changes& changes) { changes_ = changes; },
+    return {[](const Error&) {}, [this](const Advance& step) { advanced(step); },
             [this](const std::string& law, const std::vector<Event>&) { laws_.push_back(law); }};
+  }
+  // The facts of a step lead from the state before it to the one after, whatever was taken back in between.
+  void advanced(const Advance& step) {
+    changes_ = step.changes;
+    EXPECT_EQ(first_difference(step.before, told_), std::nullopt);
+    for (const Event& event : step.facts) apply(told_, event);
+    EXPECT_EQ(first_difference(step.now, told_), std::nullopt);
   }
   void run() {
     while (world_.next_at() <= world_.now()) world_.step();
@@ -80,6 +87,7 @@ class CommitTest : public testing::Test {
   MemoryLog log_;
   std::vector<std::string> laws_;
   Changes changes_;
+  State told_;  // by the facts of each step
   Commit commit_;
 };
 

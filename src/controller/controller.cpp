@@ -27,7 +27,6 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
     : loop_(parts.loop),
       log_(parts.log),
       query_worker_(parts.query_worker),
-      programs_(parts.programs),
       identities_(parts.identities),
       departed_users_(parts.loop, parts.identities),
       clients_(parts.clients),
@@ -38,8 +37,14 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       schedule_lines_(hooks_.schedule_log ? *hooks_.schedule_log : silent_),
       commit_(parts.loop, parts.log, std::move(recovered),
               {[this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
-               [this](const Changes& changes) { changed(changes); },
+               [this](const Advance& step) { advanced(step); },
                [this](const std::string& law, const std::vector<Event>& events) { law_broken(law, events); }}),
+      readers_(
+          {loop_, commit_, parts.programs, identities_, settings_, hooks_, lines_,
+           [this](const std::string& text) { complain(text); },
+           [this](const std::vector<Event>& events) { return has_room_for(events); }, [this] { see_clock(); }},
+          clients_, [this] { return read_view(); },
+          [this](const Job& job, const wire::SignalAttempt& signal) { return signal_nodes(job, signal); }),
       planning_(parts.loop, parts.plan_worker, planner_settings({}, settings_.backfill_depth),
                 {[this]() -> const State& { return commit_.durable(); },
                  [this](const Plan& plan) { plan_finished(plan); }, [this] { return unreachable(); },
@@ -53,12 +58,10 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
                  },
                  [this] {
                    return settings_.complete_wait > Duration{0}
-                              ? completing_.wait(settings_.complete_wait, loop_.steady())
+                              ? readers_.completing.wait(settings_.complete_wait, loop_.steady())
                               : Duration{0};
                  }}),
-      payloads_(parts.log, payload_cache_bytes),
-      mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }),
-      completion_program_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
+      payloads_(parts.log, payload_cache_bytes) {
   if (!settings_.planning) planning_.switch_off();
   if (settings_.ask_all_laws) commit_.ask_all_laws();
   commit_.count_in(diagnostics_);
@@ -84,20 +87,9 @@ void Controller::start(ClusterConfigured configuration, Task ready, std::vector<
   configuration.keep = KeepPartitions::not_rewritten;  // what an administrator ordered outlives us (docs/adr/0010)
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
-  due_signals_.look_at_all(commit_.durable());
-  for (const auto& [key, nothing] : commit_.durable().active)
-    completing_.look_at(commit_.durable(), key, loop_.steady());
-  job_mails_.remember(commit_.durable(), started_at_);
-  if (settings_.tell_completions)
-    record_completions(job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name), true);
-  reservation_watch_.remember(commit_.durable(), started_at_);
-  run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
-  run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
-  see_to_all_crontabs();
-  absent_clients_.expect_all(commit_.durable(), loop_.steady());
+  readers_.recovered(commit_.durable());
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
-    see_to_all_programs();
     planning_.wanted();
   });
   replan_with_time();
@@ -132,8 +124,6 @@ void Controller::take_settings(const ControllerSettings& fresh) {
   settings_.inactive_limit = fresh.inactive_limit;
   settings_.complete_wait = fresh.complete_wait;
   settings_.crontabs = fresh.crontabs;
-  if (fresh.tell_completions && !settings_.tell_completions)
-    (void)job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name);
   settings_.tell_completions = fresh.tell_completions;
   settings_.user_triggers = fresh.user_triggers;
   settings_.backfill_depth = fresh.backfill_depth;
@@ -179,35 +169,17 @@ void Controller::law_broken(const std::string& law, const std::vector<Event>& ev
 
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
 
-void Controller::changed(const Changes& changes) {
+void Controller::advanced(const Advance& step) {
   see_clock();
-  for (const JobKey key : changes.jobs) completing_.look_at(commit_.durable(), key, loop_.steady());
-  for (const NodeIndex node : changes.nodes) reconcile(node);
-  for (const JobKey key : changes.jobs) see_to_programs(key);
-  for (const JobKey key : changes.jobs) leave_unpowered(key);
-  if (changes.ground_shifted) run_power_programs();
-  if (changes.room_made) resume_suspended();
-  if (!waiters_.empty()) {
-    std::set<JobKey> touched = changes.jobs;
-    for (const JobKey key : changes.jobs)
-      if (const Job* job = commit_.durable().find_job(key); job && job->array.value != 0) touched.insert(job->array);
-    for (const JobKey key : touched) tell_waiters(key);
-  }
-  if (changes.ground_shifted)
+  for (const NodeIndex node : step.changes.nodes) reconcile(node);
+  if (step.changes.room_made) resume_suspended();
+  readers_.advanced(step);
+  if (step.changes.ground_shifted)
     planning_.outdated();
-  else if (changes.room_made)
+  else if (step.changes.room_made)
     planning_.wanted();
-  else if (changes.jobs_added)
+  else if (step.changes.jobs_added)
     planning_.wanted_for_new_jobs();
-  for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
-  for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
-  if (settings_.tell_completions)
-    for (const JobKey key : changes.jobs)
-      record_completions(job_completions_.look(commit_.durable(), key, settings_.cluster.cluster_name), false);
-  see_to_reservations();
-  see_to_crontabs(changes.jobs);
-  run_triggers(trigger_watch_.look(commit_.durable(), changes.jobs, changes.nodes, loop_.now()));
-  arm_signals();
   arm_deadline();
   maybe_snapshot();
 }
@@ -242,12 +214,7 @@ void Controller::tick() {
     see_to_reboot(index, link);
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
-  end_absent(now);
-  see_to_power();
-  send_mails(job_mails_.time_passed(commit_.durable(), now));
-  run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
-  carry_out(decide_due(commit_.decided(), now));
-  if (crontabs_wait_) see_to_all_crontabs();
+  readers_.time(now);
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (steady - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = steady;
@@ -274,39 +241,6 @@ void Controller::arm_deadline() {
     deadline_armed_ = never;
     expire();
     arm_deadline();
-  });
-}
-
-// Those whose end comes near are told, as they asked for with --signal.
-void Controller::arm_signals() {
-  const Time next = due_signals_.next();
-  if (next == signal_armed_) return;
-  if (signal_timer_ != 0) loop_.cancel(signal_timer_);
-  signal_timer_ = 0;
-  signal_armed_ = next;
-  if (next == never) return;
-  const Duration wait{std::clamp<std::int64_t>((next - loop_.now()).value, 0, seconds(60).value)};
-  signal_timer_ = loop_.after(wait, [this] {
-    signal_timer_ = 0;
-    signal_armed_ = never;
-    for (const DueSignals::Due& due : due_signals_.take(loop_.now())) {
-      const Job* job = commit_.durable().find_job(due.key);
-      if (!job || job->state != JobState::running) continue;
-      if (job->is_component() && due.signal.batch_only()) continue;  // the script is the leader's
-      wire::SignalAttempt signal;
-      signal.set_job_key(job->key.value);
-      signal.set_attempt(job->attempt.value);
-      signal.set_signal(due.signal.signal());
-      signal.set_batch_only(due.signal.batch_only());
-      signal.set_before_end(true);
-      signal_nodes(*job, signal);
-      const bool all_heard = std::ranges::all_of(job->placement->shares, [&](const NodeShare& share) {
-        const auto link = links_.find(share.node);
-        return share.lost || (link != links_.end() && link->second.responding);
-      });
-      if (!all_heard) due_signals_.put_off(commit_.durable(), due.key, loop_.now() + seconds(5));
-    }
-    arm_signals();
   });
 }
 
@@ -385,85 +319,25 @@ void Controller::look_up(const Asker& asker, UserId uid, GroupId gid,
   *at_once = false;
 }
 
+void Controller::client_left(ClientId client) {
+  lines_.debug3([&] { return "client " + std::to_string(client) + " is gone"; });
+  step_client_left(client);
+  std::erase_if(asked_ports_, [&](const auto& asked) { return asked.first.first == client; });
+  requests_.client_left(client);
+  long_changes_.client_left(client);
+  query_worker_.client_left(client);
+  script_reads_.client_left(client);
+  long_answers_.client_left(client);
+  std::erase_if(inquiries_, [&](const auto& one) {
+    if (one.second.client != client) return false;
+    loop_.cancel(one.second.timer);
+    return true;
+  });
+  readers_.clients.client_left(client);
+}
+
 void Controller::carry_out(const Asker& asker, const wire::Request& request) {
   if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
-}
-
-// How far a job has come; an array has ended when all of its tasks have, with the worst of their exit codes.
-wire::JobProgress Controller::progress_of(JobKey key) const {
-  const State& state = commit_.durable();
-  wire::JobProgress progress;
-  const Job* job = state.find_job(key);
-  if (!job) {
-    progress.set_ended(true);
-    return progress;
-  }
-  progress.set_state(shown_state(*job));
-  progress.set_exit_code(job->exit_code);
-  progress.set_exit_signal(job->exit_signal);
-  progress.set_reason(shown_reason(read_view(), *job));
-  progress.set_ended(job->state == JobState::ended);
-  if (job->placement) {
-    progress.set_nodes(hostlist_of(state, job->placement->shares));
-    for (const NodeShare& share : job->placement->shares) progress.add_tasks_per_node(share.tasks);
-    if (job->spec->extra_request().no_kill) show_lost(state, *job, progress);
-  }
-  if (const ArrayState* array = state.find_array(job->array); array && job->array == key) {
-    progress.set_ended(array->ended == array->spec.tasks.size());
-    for (auto it = state.tasks.lower_bound({key, 0}); it != state.tasks.end() && (*it).first.array == key; ++it) {
-      const Job& task = state.job((*it).second);
-      progress.set_exit_code(std::max(progress.exit_code(), task.exit_code));
-      progress.set_exit_signal(std::max(progress.exit_signal(), task.exit_signal));
-    }
-  }
-  return progress;
-}
-
-Controller::Standing Controller::standing_of(JobKey key) const {
-  Standing out{progress_of(key), false, 0};
-  const Job* job = commit_.durable().find_job(key);
-  out.started = out.progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
-  if (job && job->placement)
-    out.lost = static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost));
-  return out;
-}
-
-std::optional<wire::Reply> Controller::news_for(Waiter& waiter, const Standing& standing) {
-  const bool lost_more = standing.lost > waiter.told_lost && !waiter.until_started;
-  const bool ended = standing.progress.ended();
-  if (!ended && (!standing.started || (waiter.told_start && !lost_more))) return std::nullopt;
-  waiter.told_start = true;
-  waiter.told_lost = standing.lost;
-  wire::Reply reply;
-  reply.set_number(waiter.number);
-  *reply.mutable_job_progress() = standing.progress;
-  reply.set_more(!ended && !waiter.until_started);
-  return reply;
-}
-
-void Controller::wait_for(JobKey key, Waiter waiter) {
-  const auto news = news_for(waiter, standing_of(key));
-  if (!news || news->more()) {
-    waiters_[key].push_back(waiter);
-    clients_.waits(waiter.client, waiter.number);
-  }
-  if (news) clients_.reply(waiter.client, *news);
-}
-
-void Controller::tell_waiters(JobKey key) {
-  const auto it = waiters_.find(key);
-  if (it == waiters_.end()) return;
-  const Standing standing = standing_of(key);
-  std::vector<std::pair<ClientId, wire::Reply>> told;
-  std::erase_if(it->second, [&](Waiter& waiter) {
-    auto news = news_for(waiter, standing);
-    if (!news) return false;
-    const bool last = !news->more();
-    told.emplace_back(waiter.client, *std::move(news));
-    return last;
-  });
-  if (it->second.empty()) waiters_.erase(it);
-  for (const auto& [client, reply] : told) clients_.reply(client, reply);  // which may end it, and what it waits for
 }
 
 }  // namespace millrace

@@ -9,28 +9,21 @@
 #include <vector>
 
 #include "base/log.h"
-#include "controller/absent_clients.h"
 #include "controller/asker_names.h"
 #include "controller/clients.h"
 #include "controller/commit.h"
-#include "controller/completing_jobs.h"
-#include "controller/completion_program.h"
 #include "controller/config_facts.h"
 #include "controller/departed_users.h"
-#include "controller/due_signals.h"
 #include "controller/fair_queue.h"
 #include "controller/fair_turns.h"
 #include "controller/fair_worker.h"
-#include "controller/job_completion.h"
-#include "controller/job_mail.h"
 #include "controller/launch_plan.h"
 #include "controller/long_answers.h"
-#include "controller/mailer.h"
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
+#include "controller/readers/readers.h"
 #include "controller/reconcile.h"
-#include "controller/reservation_watch.h"
-#include "controller/trigger_watch.h"
+#include "controller/settings.h"
 #include "controller/views.h"
 #include "controller/wait_log.h"
 #include "core/admission/refusal.h"
@@ -39,74 +32,6 @@
 #include "ports/resource_manager.h"
 
 namespace millrace {
-
-struct ControllerSettings {
-  ClusterFacts cluster;
-  std::string host;
-  std::string version;
-  UserId slurm_user;
-  Duration agent_timeout = seconds(300);
-  Duration complete_wait{};                  // no job starts while others have been completing for less
-  Duration inactive_limit{};                 // allocations whose client is gone for so long end; 0: none do
-  bool crontabs = false;                     // scrontab is allowed
-  bool tell_completions = false;             // somebody wants to hear of jobs that ended (JobCompType)
-  bool user_triggers = false;                // users who are no administrators may set triggers, which run as them
-  bool is_root = false;                      // and so programs can be run as others
-  Duration relaunch_after = seconds(2);      // an order that shows no effect is given again after this
-  std::uint64_t snapshot_bytes = 64u << 20;  // of log since the last snapshot
-  bool planning = true;                      // false: a foreign scheduler drives us
-  std::uint32_t backfill_depth = 100;        // jobs that get a planned start
-  Duration replan_every = seconds(30);       // while someone waits, although nothing happened
-  bool ask_all_laws = false;                 // before each decision becomes a fact: for tests
-};
-
-// What a configuration that was read again brings: facts for the ledger, and settings of which names, paths and version
-// stay as they were.
-struct Reconfiguration {
-  ClusterConfigured facts;
-  ControllerSettings settings;
-};
-
-// What the site wants the controller to run, as the configuration says now.
-struct SitePrograms {
-  std::vector<std::string> prolog, epilog;                 // files or patterns
-  Duration prolog_limit{}, epilog_limit{};                 // 0: none
-  bool nodes_can_reboot = false;                           // RebootProgram
-  std::string suspend{}, resume{}, resume_failed{};        // power saving; empty: none
-  std::string mail{}, mail_domain{};                       // sends mail; of recipients that have none
-  std::string reservation_prolog{}, reservation_epilog{};  // run with the name of the reservation
-  std::string job_completion{};                            // told of each job that ended
-};
-
-// By what tokens are signed, and who gets which.
-struct TokenRules {
-  std::string key;
-  bool only_administrators = false;
-  std::uint32_t longest_seconds = unlimited;
-};
-
-// What the process does for the controller.
-struct ControllerHooks {
-  std::function<void(const std::string&)> say = [](const std::string&) {};  // the daemon's log
-  // What a node can cause as often as it likes, by kind; not set: said like all others.
-  std::function<void(const std::string& kind, const std::string& line)> say_often;
-  Log* log = nullptr;           // the same with levels; null: nobody wants more than say() has
-  Log* schedule_log = nullptr;  // what the scheduler decides, in a file of its own
-  std::function<void(const std::string&)> fatal = [](const std::string&) {};  // stop at once: the log is lost
-  std::function<void()> peak_passed = [] {};  // much memory was just given back: a moment to hand it to the system
-  std::function<void(bool agents_too)> shutdown = [](bool) {};
-  // Reads the configuration again, or says what is wrong with it; the old one stays then.
-  std::function<Result<Reconfiguration>()> reconfigure;
-  std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
-  std::function<SitePartitions()> site_partitions = [] { return SitePartitions{}; };
-  std::function<Result<TokenRules>()> token_rules = [] {
-    return Result<TokenRules>{
-        fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf")};
-  };
-  std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
-  // Lines about jobs that ended, to be written somewhere by somebody else; null: nobody wants them.
-  std::function<void(std::string)> record_completions;
-};
 
 class Controller final : public ResourceObserver {
  public:
@@ -173,33 +98,18 @@ class Controller final : public ResourceObserver {
     wire::StepSamples answer;
     Loop::TimerId timer = 0;
   };
-  struct Waiter {
-    ClientId client;
-    std::uint64_t number;
-    bool until_started;
-    bool as_client = false;  // it is what the job is for
-    bool told_start = false;
-    std::size_t told_lost = 0;  // nodes that failed while the job went on
-  };
-  // What those who wait for a job are told.
-  struct Standing {
-    wire::JobProgress progress;
-    bool started = false;
-    std::size_t lost = 0;
-  };
-
   ReadView read_view() const;
   void say_often(const std::string& kind, const std::string& line);
   // A node may say something else with each word. It is judged anew once in a heartbeat: what still holds comes again.
   bool is_due(Time judged) const;
   void complain(const std::string& text);  // an error that nobody can be answered with
   void law_broken(const std::string& law, const std::vector<Event>& events);
-  void changed(const Changes& changes);
+  void advanced(const Advance& step);
   void plan_finished(const Plan& plan);
   void preempt(const Preemption& p);
   void resume_suspended();
   bool has_room_for(const std::vector<Event>& events);
-  void signal_nodes(const Job& job, const wire::SignalAttempt& signal);
+  bool signal_nodes(const Job& job, const wire::SignalAttempt& signal);  // false: not all of them answer
   void reconcile(NodeIndex node);
   void order(NodeIndex node, NodeLink& link, const Intent& intent);
   void launch(NodeIndex node, const LaunchIntent& intent);
@@ -220,30 +130,14 @@ class Controller final : public ResourceObserver {
                               std::optional<NodeIndex> node);  // of steps; not set: on any of its nodes
   bool waits_for_steps(const Job& job, NodeIndex first);       // of other nodes, which it tells to go
   void step_client_left(ClientId client);
-  void end_absent(Time now);
   std::uint32_t next_het_step(const Job& job) const;  // that no component of it has used, as far as is known here
   void note_het_step(const Job& job, std::uint32_t id);
   void judge_devices(NodeIndex node, const wire::Telemetry& telemetry);
   void record_steps(const Job& job, const wire::StepFacts& batch);
   void inquire(Inquiry inquiry);  // this and the next: step_requests.cpp
   void answer_inquiry(std::uint64_t id);
-  // Programs of the site (job_programs.cpp)
-  void see_to_programs(JobKey key);
-  void see_to_all_programs();
-  void run_next_program(JobKey key);
-  void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
-  // Crontabs and triggers (standing_commands.cpp)
-  void see_to_crontabs(const std::set<JobKey>& jobs);
-  void see_to_all_crontabs();
-  void run_triggers(const std::vector<FiredTrigger>& fired);
-  void carry_out(TriggerDecision decision);
-  void run_trigger(UserId uid, ProgramRun run);
-  void send_mails(const std::vector<JobMail>& mails);
-  void record_completions(const std::vector<JobCompletion>& completions, bool at_start);
-  // Reservations (reservations.cpp)
-  void see_to_reservations();
   // By sacctmgr; the name is that of the asker, where it was looked up.
   Actor actor_of(const Asker& asker, bool operators_too) const;
   bool has_offices();  // somebody has rights by sacctmgr
@@ -251,16 +145,6 @@ class Controller final : public ResourceObserver {
   void carry_out(const Asker& asker, const wire::Request& request);
   void look_up(const Asker& asker, UserId uid, GroupId gid,
                std::move_only_function<void(const Result<UserIdentity>&)> then);
-  // Power of nodes (power.cpp)
-  void see_to_power();
-  void run_power_programs();
-  void run_power_program(Power what, const std::vector<NodeIndex>& nodes);
-  void power_program_ended(Power what, const std::vector<std::pair<NodeIndex, Time>>& nodes);
-  void resume_failed(const std::vector<NodeIndex>& nodes);
-  void leave_unpowered(JobKey key);
-  ProgramRun power_program(const std::string& program, const std::vector<NodeIndex>& nodes,
-                           std::uint32_t limit_seconds) const;
-  std::string resume_file(const std::vector<NodeIndex>& nodes) const;
   void know_nodes();
   void take_settings(const ControllerSettings& fresh);
   bool create_unknown(ResourceManager& by, const NodeRegistration& registration);
@@ -268,34 +152,19 @@ class Controller final : public ResourceObserver {
   std::set<NodeIndex> judge_reports(NodeIndex node);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
-  void tell_waiters(JobKey key);
-  void wait_for(JobKey key, Waiter waiter);
-  Standing standing_of(JobKey key) const;
-  static std::optional<wire::Reply> news_for(Waiter& waiter, const Standing& standing);
-  wire::JobProgress progress_of(JobKey key) const;
   void tick();
   void see_clock();
   void see_clock_of(NodeIndex node, Time its_clock);
   void replan_with_time();
   void arm_deadline();
-  void arm_signals();
   void expire();
   void maybe_snapshot();
   void write_snapshot(const State& state, std::string bytes, const std::vector<PayloadId>& of_state);
   void configured(const ClusterConfigured& configuration);
 
-  struct RunningProgram {
-    Attempt attempt;
-    JobProgram which{};
-    std::vector<std::string> left;
-    Duration limit{};
-    Programs::Id id = 0;  // 0: between two, or done
-  };
-
   Loop& loop_;
   EventLog& log_;
   FairWorker query_worker_;
-  Programs* programs_;
   Identities& identities_;
   DepartedUsers departed_users_;
   Clients& clients_;
@@ -308,6 +177,7 @@ class Controller final : public ResourceObserver {
   FactLog fact_log_{lines_, schedule_lines_};
   Diagnostics diagnostics_;
   Commit commit_;
+  Readers readers_;
   FairTurns requests_{loop_}, long_changes_{loop_};
   FairQueue script_reads_{1};
   Planning planning_;
@@ -333,28 +203,12 @@ class Controller final : public ResourceObserver {
   std::vector<ResourceManager*> managers_;
   std::map<std::string, NodeIndex, std::less<>> node_by_name_;
   std::map<NodeIndex, NodeLink> links_;
-  std::map<JobKey, std::vector<Waiter>> waiters_;
-  AbsentClients absent_clients_;
-  CompletingJobs completing_;
-  DueSignals due_signals_;
-  JobMails job_mails_;
-  JobCompletions job_completions_;
-  ReservationWatch reservation_watch_;
   AskerNames asker_names_;                                 // looked up since somebody has rights by sacctmgr
   std::optional<std::pair<std::uint64_t, bool>> offices_;  // by version of the accounts
-  TriggerWatch trigger_watch_;
-  Mailer mailer_;
-  CompletionProgram completion_program_;
-  Loop::TimerId signal_timer_ = 0;
-  Time signal_armed_ = never;
-  std::map<JobKey, RunningProgram> running_programs_;
-  std::map<NodeIndex, Time> power_runs_;   // nodes for which a program runs, and the due time of that change
-  std::vector<Time> told_down_, told_up_;  // in the last minute, for the rates
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
   bool short_of_room_ = false;  // on the disk of the log, as far as was asked
-  bool crontabs_wait_ = false;  // for room: jobs of them have ended and have no next time yet
   std::uint64_t laws_broken_ = 0;
   Time ticked_at_;        // steady; not set: not yet
   Time period_planned_;   // the period of priorities a pass was last asked for

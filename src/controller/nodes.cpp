@@ -9,6 +9,7 @@
 #include "controller/node_life.h"
 #include "controller/views.h"
 #include "core/admission/cancel_job.h"
+#include "core/admission/create_node.h"
 #include "core/admission/report_node.h"
 #include "core/admission/report_steps.h"
 #include "wire/report_words.h"
@@ -305,6 +306,26 @@ void Controller::note_prologs(NodeIndex index, const std::vector<AttemptReport>&
     observed_.edit().in_prolog.erase(index);
   else if (known == observed_->in_prolog.end() || known->second != now)
     observed_.edit().in_prolog[index] = std::move(now);
+}
+
+// A node that came by itself (slurmd -Z): it is made as it says it is.
+bool Controller::create_unknown(ResourceManager& by, const NodeRegistration& registration) {
+  if (const auto known = node_by_name_.find(registration.node); known != node_by_name_.end() || &by != default_manager_)
+    return false;
+  auto nodes = nodes_from_words(registration.node, registration.configuration);
+  const std::string kind = registration.node + " came by itself";
+  if (!nodes) return say_often(kind, "node " + kind + " and is wrong: " + nodes.error().story), false;
+  auto decision = decide_create_node(commit_.decided(), nodes->front(), Actor{UserId{0}, true}, loop_.now());
+  if (!decision) {
+    say_often(kind, "node " + kind + " and is refused: " +
+                        (decision.error().notes.empty() ? slurm_text(decision.error().code)
+                                                        : decision.error().notes.front()));
+    return false;
+  }
+  hooks_.say("node " + kind);
+  commit_.happen(*std::move(decision));
+  know_nodes();
+  return node_by_name_.contains(registration.node);
 }
 
 }  // namespace millrace

@@ -128,28 +128,4 @@ void Queries::reservations(const wire::QueryReservations& ask) {
       });
 }
 
-// Other nodes for those that are out of order; the site's programs for what began and ended.
-void Controller::see_to_reservations() {
-  if (auto events = decide_replacements(commit_.decided(), loop_.now()); !events.empty())
-    commit_.happen(std::move(events));
-  const std::vector<ReservationTurn> turns = reservation_watch_.look(commit_.durable(), loop_.now());
-  if (turns.empty() || !programs_) return;
-  const SitePrograms site = hooks_.site_programs();
-  for (const ReservationTurn& turn : turns) {
-    const std::string& program = turn.begins ? site.reservation_prolog : site.reservation_epilog;
-    if (program.empty()) continue;
-    ProgramRun run;
-    run.program = program;
-    run.arguments = {turn.name};
-    run.environment = {"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
-                       "SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name,
-                       "SLURM_CONF=" + settings_.cluster.config_path, "SLURM_RESERVATION=" + turn.name,
-                       "SLURM_RESERVATION_NODES=" + turn.nodes};
-    run.limit = turn.begins ? site.prolog_limit : site.epilog_limit;
-    programs_->run(std::move(run), [this, program, name = turn.name](const ProgramEnd& end) {
-      if (!end.went_well()) hooks_.say("reservation " + name + ": " + describe(program, end));
-    });
-  }
-}
-
 }  // namespace millrace

@@ -1,5 +1,4 @@
-// src/controller/standing_commands.cpp - crontabs and triggers: what users leave with the controller, and what follows
-// when jobs end or something happens.
+// src/controller/standing_commands.cpp - requests about crontabs and triggers: what users leave with the controller.
 #include <algorithm>
 
 #include "base/text.h"
@@ -13,7 +12,6 @@ namespace {
 
 constexpr std::size_t triggers_max = 1000;
 constexpr std::size_t triggers_of_user_max = 100;
-constexpr Duration trigger_limit = seconds(300);
 
 constexpr const char* no_crontabs = "scrontab is disabled on this cluster; ScronParameters=enable would allow it";
 
@@ -152,73 +150,6 @@ void Commands::query_triggers() {
   wire::Triggers& list = *out.mutable_triggers();
   for (const auto& [id, trigger] : c_.commit_.durable().triggers) put(*trigger, *list.add_triggers());
   answer(std::move(out));
-}
-
-void Controller::run_triggers(const std::vector<FiredTrigger>& fired) {
-  if (!fired.empty()) carry_out(decide_fired(commit_.decided(), fired, loop_.now()));
-}
-
-void Controller::carry_out(TriggerDecision decision) {
-  if (!decision.events.empty()) commit_.happen(std::move(decision.events));
-  if (!programs_) return;
-  for (const TriggerCall& call : decision.calls) {
-    ProgramRun run;
-    for (const std::string_view word : split(call.program, ' ')) {
-      if (word.empty()) continue;
-      if (run.program.empty())
-        run.program = word;
-      else
-        run.arguments.emplace_back(word);
-    }
-    run.arguments.push_back(call.about);
-    run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name,
-                       "SLURM_CONF=" + settings_.cluster.config_path,
-                       "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
-    run.limit = trigger_limit;
-    commit_.when_durable([this, uid = call.uid, run = std::move(run)]() mutable { run_trigger(uid, std::move(run)); });
-  }
-}
-
-// An administrator's as the controller; a user's as that user, with the groups of a login.
-void Controller::run_trigger(UserId uid, ProgramRun run) {
-  const auto start = [this](ProgramRun what) {
-    const std::string program = what.program;
-    lines_.about(DebugFlag::triggers,
-                 [&] { return "running " + program + (what.as ? " as UID=" + std::to_string(what.as->uid) : ""); });
-    programs_->run(std::move(what), [this, program](const ProgramEnd& end) {
-      if (!end.went_well()) complain("trigger: " + describe(program, end));
-    });
-  };
-  if (uid.value == 0 || uid == settings_.slurm_user) return start(std::move(run));
-  if (!settings_.is_root || !settings_.user_triggers)
-    return complain("trigger: " + run.program + " of user id " + std::to_string(uid.value) +
-                    " is not run: allow_user_triggers is not set, or the controller is not root");
-  identities_.find(uid, login_group, [this, start, run = std::move(run)](Result<UserIdentity> identity) mutable {
-    if (!identity) return complain("trigger: " + run.program + " is not run: " + identity.error().story);
-    run.as = RunAs{identity->uid.value, identity->gid.value, identity->groups};
-    run.environment.push_back("USER=" + identity->user_name);
-    start(std::move(run));
-  });
-}
-
-// A job of a crontab that has ended is made to wait for its next time.
-void Controller::see_to_crontabs(const std::set<JobKey>& jobs) {
-  for (const JobKey key : jobs)
-    if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty()) {
-      if (has_room_for(events))
-        commit_.happen(std::move(events));
-      else
-        crontabs_wait_ = true;
-    }
-}
-
-// After a start, for those that ended just before it, and when there was no room for some.
-void Controller::see_to_all_crontabs() {
-  crontabs_wait_ = false;
-  std::set<JobKey> jobs;
-  for (const auto& [uid, crontab] : commit_.decided().crontabs)
-    for (const CrontabJob& entry : crontab->jobs) jobs.insert(entry.key);
-  see_to_crontabs(jobs);
 }
 
 }  // namespace millrace

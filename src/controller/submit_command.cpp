@@ -100,8 +100,7 @@ void Commands::submit(const wire::SubmitJob& ask) {
       if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
       if (!ask.environment().empty()) c.payloads_.remember(c.commit_.add_payload(ask.environment()), ask.environment());
       if (!self.commit(std::move(decision->events))) return;
-      if (const Job* job = c.commit_.decided().find_job(decision->id))
-        c.absent_clients_.expect(c.commit_.decided(), job->key, c.loop_.steady());
+      if (const Job* job = c.commit_.decided().find_job(decision->id)) c.readers_.clients.expect(job->key);
     }
     // Also an old answer waits: the job it names may still be on its way to the disk.
     self.answer_when_durable(std::move(out));

@@ -1,0 +1,52 @@
+// src/controller/readers/reader.h - who acts on facts once they are durable: mail, triggers, crontabs, programs of the
+// site and their like.
+//
+// The controller calls its readers on the loop, one after the other, in the order of their list (readers.h):
+//   recovered  once, at the start, before anything is decided in this run. What is true then is old news: who tells
+//              somebody of what happens tells nothing of it. A run that died between a fact and what follows from it
+//              is made good where the fact itself is remembered in the ledger, and only there.
+//   advanced   after each step of the durable state, never twice for a fact and never out of order.
+//   time       once a second.
+//   clock_set  somebody has set the clock; times in the ledger have moved already, in what is decided.
+// A reader may decide facts from inside a call. They become durable later, and come back as a step of their own, so it
+// must see by the state that it has done its work. It never waits: what takes a while is a program or a worker's.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/commit.h"
+#include "controller/settings.h"
+#include "controller/views.h"
+#include "ports/identity.h"
+#include "ports/loop.h"
+#include "ports/programs.h"
+
+namespace millrace {
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual void recovered(const State&) {}
+  virtual void advanced(const Advance& step) = 0;
+  virtual void time(Time) {}
+  virtual void clock_set(Duration) {}
+};
+
+// What readers use of the controller. It outlives them.
+struct ReaderContext {
+  Loop& loop;
+  Commit& commit;
+  Programs* programs;  // null: nothing can be run, and nothing is waited for
+  Identities& identities;
+  const ControllerSettings& settings;
+  const ControllerHooks& hooks;
+  Log& lines;
+  std::function<void(const std::string&)> complain;         // an error that nobody can be answered with
+  std::function<bool(const std::vector<Event>&)> has_room;  // for what may wait while the disk is full
+  std::function<void()> see_clock;                          // before something is decided in a call of one's own
+};
+
+}  // namespace millrace
