@@ -155,12 +155,13 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   placed.on_all_nodes = state.policy->node_programs;
   placed.prolog = state.policy->job_prolog && !job.is_component();
   placed.supervised = job.is_component();
+  NodeFilter kind(spec);
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share) || !within_cap(state, where, share)) return drop(Reason::none);
     if (is_reserved(state, share.node, job, placed.limit_minutes.value_or(job.time_limit_minutes), now))
       return drop(Reason::reservation);
     const NodeDef& def = *state.node(share.node).def;
-    if (!suits(spec, def)) return drop(Reason::bad_constraints);
+    if (!kind.admits(def)) return drop(Reason::bad_constraints);
     if (!admits_owner(state, state.node(share.node), spec)) return drop(Reason::resources);
     const Fill fill = fill_detail(state, job, where, rows, share);
     if (fill != Fill::filled) return drop(fill == Fill::too_few ? Reason::none : Reason::resources);

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/hostlist.h"
 #include "core/model/assign.h"
 #include "core/model/features.h"
 #include "core/model/fit.h"
+#include "core/model/node_marks.h"
 
 namespace millrace {
 namespace {
@@ -21,7 +23,11 @@ std::string named(const std::vector<std::string>& names) {
 class Possibility {
  public:
   Possibility(const State& state, const JobSpec& spec, const Partition& partition)
-      : state_(state), spec_(spec), partition_(partition), rules_(fit_rules(*state.policy)) {}
+      : state_(state),
+        spec_(spec),
+        partition_(partition),
+        rules_(fit_rules(*state.policy)),
+        kind_(spec, NodeFilter::Features::available) {}
 
   Checked check() {
     if (auto whole = check_segments(); !whole) return whole;
@@ -33,16 +39,19 @@ class Possibility {
       return refuse(batch.empty() ? RefusalCode::invalid_feature : RefusalCode::batch_constraint, wanted.error().story);
     for (const CountedFeature& each : wanted->counted)
       if (std::ranges::count_if(
-              all_, [&](const Candidate& c) { return each.term.matches(available_features_of(*c.def)); }) < each.nodes)
+              all_, [&, fits = matching(each.term)](const Candidate& c) { return fits[list_of(c)]; }) < each.nodes)
         return refuse(RefusalCode::node_configuration_unavailable,
                       "fewer than " + std::to_string(each.nodes) + " nodes of partition " + partition_.def.name +
                           " have what '" + spec_.resource_request().features +
                           (batch.empty() ? "" : "' with --batch='" + batch) + "' counts");
     // Whoever takes one side of [a|b] takes it with all nodes.
+    std::set<std::vector<bool>> tried;  // sides that the same nodes have are tried once
     for (const FeatureTerm& side : wanted->alternatives) {
+      const std::vector<bool> fits = matching(side);
+      if (!tried.insert(fits).second) continue;
       std::vector<Candidate> some;
       for (const Candidate& candidate : all_)
-        if (side.always() || side.matches(available_features_of(*candidate.def))) some.push_back(candidate);
+        if (fits[list_of(candidate)]) some.push_back(candidate);
       if (holds(some)) return {};
     }
     return refuse(RefusalCode::node_configuration_unavailable, nearest());
@@ -74,7 +83,7 @@ class Possibility {
   }
 
   // What the first nodes of the partition hold needs no look at the other ten thousand.
-  bool first_nodes_hold() const {
+  bool first_nodes_hold() {
     const RareRequest& rare = spec_.rare_request();
     if (!rare.required_nodes.empty() || !rare.excluded_nodes.empty() || !spec_.resource_request().features.empty() ||
         !spec_.extra_request().batch_features.empty())
@@ -84,7 +93,7 @@ class Possibility {
     for (const NodeIndex index : partition_.nodes) {
       if (some.size() == enough) break;
       const Node& node = state_.node(index);
-      if (node.configured && could_suit(spec_, *node.def))
+      if (node.configured && kind_.admits(*node.def))
         some.push_back({index, node.def.get(), all_of(*node.def, partition_.def.max_cpus_per_node)});
     }
     return holds(some);
@@ -92,19 +101,21 @@ class Possibility {
 
   Checked gather() {
     const RareRequest& rare = spec_.rare_request();
-    const auto in = [](const auto& list, std::uint32_t index) { return std::ranges::find(list, index) != list.end(); };
+    const NodeMarks required(rare.required_nodes), excluded(rare.excluded_nodes);
+    std::vector<std::uint32_t> there;
+    if (!rare.required_nodes.empty())
+      for (const NodeIndex index : partition_.nodes) there.push_back(index.value);
+    const NodeMarks in_partition(there);
     for (const std::uint32_t index : rare.required_nodes) {
-      if (std::ranges::find(partition_.nodes, NodeIndex{index}) == partition_.nodes.end())
+      if (!in_partition.has(index))
         return refuse(RefusalCode::nodes_not_in_partition, "node " + state_.node(NodeIndex{index}).def->name +
                                                                " is not in partition " + partition_.def.name);
       add(NodeIndex{index});
     }
     for (const NodeIndex index : partition_.nodes) {
-      if (in(rare.required_nodes, index.value) || in(rare.excluded_nodes, index.value) ||
-          !state_.node(index).configured)
-        continue;
+      if (required.has(index.value) || excluded.has(index.value) || !state_.node(index).configured) continue;
       ++there_;
-      if (could_suit(spec_, *state_.node(index).def)) add(index);
+      if (kind_.admits(*state_.node(index).def)) add(index);
     }
     there_ += rare.required_nodes.size();
     return {};
@@ -114,6 +125,16 @@ class Possibility {
     const NodeDef& def = *state_.node(index).def;
     all_.push_back({index, &def, all_of(def, partition_.def.max_cpus_per_node)});
   }
+
+  // Of each list of features that the candidates have, whether it is what the term asks for.
+  std::vector<bool> matching(const FeatureTerm& term) {
+    if (lists_.empty())
+      for (const Candidate& candidate : all_) lists_.try_emplace(candidate.def->features, lists_.size());
+    std::vector<bool> out(lists_.size());
+    for (const auto& [list, number] : lists_) out[number] = term.always() || term.matches(feature_names(list));
+    return out;
+  }
+  std::size_t list_of(const Candidate& candidate) const { return lists_.find(candidate.def->features)->second; }
 
   // What is out of order today is there another day.
   static NodeDef repaired(NodeDef def) {
@@ -197,8 +218,10 @@ class Possibility {
   const JobSpec& spec_;
   const Partition& partition_;
   FitRules rules_;
-  std::vector<Candidate> all_;  // those of the right kind; required ones first
-  std::size_t there_ = 0;       // of any kind
+  NodeFilter kind_;
+  std::map<std::string, std::size_t, std::less<>> lists_;  // of features, numbered
+  std::vector<Candidate> all_;                             // those of the right kind; required ones first
+  std::size_t there_ = 0;                                  // of any kind
 };
 
 }  // namespace

@@ -168,24 +168,28 @@ Amounts working_of(const NodeDef& node) {
   return all;
 }
 
-namespace {
-
-bool suits_with(const JobSpec& spec, const NodeDef& node, std::vector<std::string> (*features)(const NodeDef&)) {
-  if (!spec.resources) return true;
-  const ResourceRequest& ask = *spec.resources;
-  if (node.sockets < ask.sockets_per_node || node.cores_per_socket < ask.cores_per_socket ||
-      node.threads_per_core < ask.threads_per_core || node.tmp_disk.value < ask.tmp_disk)
-    return false;
-  if (ask.features.empty()) return true;
-  const auto wanted = parse_features(ask.features);
-  return wanted && wanted->admits(features(node));
+NodeFilter::NodeFilter(const JobSpec& spec, Features which) : which_(which) {
+  if (!spec.resources) return;
+  ask_ = &*spec.resources;
+  if (ask_->features.empty()) return;
+  if (auto wanted = parse_features(ask_->features)) wanted_ = *std::move(wanted);
 }
 
-}  // namespace
+bool NodeFilter::admits(const NodeDef& node) {
+  if (!ask_) return true;
+  if (node.sockets < ask_->sockets_per_node || node.cores_per_socket < ask_->cores_per_socket ||
+      node.threads_per_core < ask_->threads_per_core || node.tmp_disk.value < ask_->tmp_disk)
+    return false;
+  if (ask_->features.empty()) return true;
+  if (!wanted_) return false;
+  const bool active = which_ == Features::active && node.active_features;
+  const std::string& list = active ? *node.active_features : node.features;
+  const auto [seen, fresh] = seen_.try_emplace(list);
+  if (fresh) seen->second = wanted_->admits(feature_names(list));
+  return seen->second;
+}
 
-bool suits(const JobSpec& spec, const NodeDef& node) { return suits_with(spec, node, features_of); }
-
-bool could_suit(const JobSpec& spec, const NodeDef& node) { return suits_with(spec, node, available_features_of); }
+bool suits(const JobSpec& spec, const NodeDef& node) { return NodeFilter(spec).admits(node); }
 
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
   const std::int64_t whole = spec.exclusive ? node.usable_cpus().value : 0;

@@ -1,6 +1,12 @@
 // src/core/model/node_fit.h - one node, one request: how many of its tasks fit, and what they take.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/model/features.h"
 #include "core/model/job.h"
 #include "core/model/node.h"
 
@@ -39,11 +45,24 @@ std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& nod
 // who adds gpus of the job as a whole to its answer does it again. False: the node has not got so much free.
 bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, Amounts& taken, const FitRules& rules);
 
-// Whether the node has, by its nature, what the job asks for: sockets, cores, threads, temporary disk, and features as
+// Whether nodes have, by their nature, what the job asks for: sockets, cores, threads, temporary disk, and features as
 // far as one node can show them (core/model/features: that all take the same side of [a|b], and counts, is a matter of
-// the whole set).
+// the whole set). What is asked for is read once, and looked at once for each list of features that nodes have, so that
+// a long constraint costs no more on ten thousand nodes. The job must outlive it.
+class NodeFilter {
+ public:
+  enum class Features : std::uint8_t { active, available };  // what a job can have there now, or after a change
+  explicit NodeFilter(const JobSpec& spec, Features which = Features::active);
+  bool admits(const NodeDef& node);
+
+ private:
+  const ResourceRequest* ask_ = nullptr;  // null: nothing of a kind
+  Features which_{};
+  std::optional<FeatureExpression> wanted_;        // not set: it cannot be read, and no node has it
+  std::map<std::string, bool, std::less<>> seen_;  // by the list of a node
+};
+
+// Of a single node.
 bool suits(const JobSpec& spec, const NodeDef& node);
-// The same, were all features of the node active.
-bool could_suit(const JobSpec& spec, const NodeDef& node);
 
 }  // namespace millrace

@@ -293,8 +293,9 @@ bool has_room_by_itself(const State& state, const PlannerSettings& settings, con
 std::string inactive_words(const State& state, const Job& job) {
   if (job.spec->resource_request().features.empty()) return {};
   std::vector<std::string> names;
+  NodeFilter available(*job.spec, NodeFilter::Features::available), active(*job.spec);
   for (const NodeIndex index : state.partition(job.spec->partition).nodes)
-    if (const NodeDef& def = *state.node(index).def; could_suit(*job.spec, def) && !suits(*job.spec, def))
+    if (const NodeDef& def = *state.node(index).def; available.admits(def) && !active.admits(def))
       names.push_back(def.name);
   if (names.empty()) return {};
   return "On " + compress_hostlist(names) + " what it asks for (" + job.spec->resource_request().features +

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/node_marks.h"
+
 namespace millrace {
 namespace {
 
@@ -94,9 +96,7 @@ void order_nodes(const State& state, Shape& shape) {
     shape.window_start = reservation->start;
     shape.window_end = reservation->end;
   }
-  const auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t index) {
-    return std::ranges::find(list, index) != list.end();
-  };
+  const NodeMarks required(rare.required_nodes), excluded(rare.excluded_nodes);
   shape.own_nodes = true;
   shape.nodes = rare.required_nodes;
   const auto reserved = [&](std::uint32_t index) {
@@ -104,17 +104,17 @@ void order_nodes(const State& state, Shape& shape) {
   };
   const auto add = [&](bool of_reservation) {
     for (const NodeIndex index : state.partition(shape.partition).nodes)
-      if (reserved(index.value) == of_reservation && !in(rare.required_nodes, index.value) &&
-          !in(rare.excluded_nodes, index.value))
+      if (reserved(index.value) == of_reservation && !required.has(index.value) && !excluded.has(index.value))
         shape.nodes.push_back(index.value);
   };
   if (reservation) add(true);
   if (elsewhere) add(false);
 }
 
-Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t most, std::uint32_t tasks, const FitRules& rules) {
+Unit unit_of(NodeFilter& kind, const JobSpec& spec, const NodeDef& def, std::uint32_t most, std::uint32_t tasks,
+             const FitRules& rules) {
   const Amounts all = all_of(def, most);
-  const std::uint32_t capacity = suits(spec, def) ? task_capacity(spec, def, all, rules) : 0;
+  const std::uint32_t capacity = kind.admits(def) ? task_capacity(spec, def, all, rules) : 0;
   if (capacity == 0) return {};
   Unit unit{true, !spec.resources && most == unlimited, amounts_for(spec, def, all, std::min(tasks, capacity), rules)};
   if (!rules.memory_counts) unit.least.memory = 0;
@@ -141,8 +141,9 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   const FitRules rules = fit_rules(*state.policy);
   const std::uint32_t most_cpus = state.partition(shape.partition).def.max_cpus_per_node;
   std::uint64_t largest = 0;
+  NodeFilter kind(spec);
   for (std::uint32_t i = 0; i < classes.size(); ++i)
-    if (suits(spec, classes.sample(i)))
+    if (kind.admits(classes.sample(i)))
       largest = std::max<std::uint64_t>(
           largest, task_capacity(spec, classes.sample(i), all_of(classes.sample(i), most_cpus), rules));
   const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
@@ -155,7 +156,7 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   shape.tasks_least = wanted > (most - 1) * largest ? static_cast<std::uint32_t>(wanted - (most - 1) * largest) : 1;
   shape.single = shape.tasks_least >= wanted && spec.min_nodes <= 1;
   for (std::uint32_t i = 0; i < classes.size(); ++i)
-    shape.units.push_back(unit_of(spec, classes.sample(i), most_cpus, shape.tasks_least, rules));
+    shape.units.push_back(unit_of(kind, spec, classes.sample(i), most_cpus, shape.tasks_least, rules));
 }
 
 }  // namespace
