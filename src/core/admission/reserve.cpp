@@ -260,6 +260,9 @@ std::expected<void, Refusal> check(const State& state, const Reservation& one, c
   if (one.end <= one.start)
     return refuse(RefusalCode::reservation_invalid,
                   "its end is not after its start; Duration= or EndTime= says how long it lasts");
+  if (one.recurs() && one.end == never)
+    return refuse(RefusalCode::reservation_invalid,
+                  "it comes again and never ends; Duration= or EndTime= says how long each turn lasts");
   if (one.ends(now) <= now) return refuse(RefusalCode::reservation_invalid, "its end has passed already");
   if (one.users.empty() && one.accounts.empty() && one.groups.empty())
     return refuse(RefusalCode::reservation_empty, "Users=, Accounts= or Groups= says who may use it");

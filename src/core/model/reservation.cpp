@@ -47,8 +47,8 @@ Duration lends_for(const Reservation& reservation) {
 Reservation next_turn(const Reservation& reservation, Time now) {
   Reservation next = reservation;
   const auto shift = [&](std::int64_t by) {
-    next.start.value += by;
-    next.end.value += by;
+    next.start = next.start + Duration{by};
+    next.end = next.end + Duration{by};  // never stays never
   };
   do {
     if (reservation.has(reserve_hourly)) {
