@@ -22,18 +22,35 @@ SharedValue<StepWishes> cut(const SharedValue<StepWishes>& from) {
   return SharedValue(std::move(to));
 }
 
-// The nodes of the step; none: it names one that its job does not have.
-StepNodes resolve(const std::map<std::string, NodeIndex>& nodes, const std::string& list) {
-  const auto names = expand_hostlist(list);
-  if (!names) return {};
-  std::vector<std::uint32_t> out;
-  for (const std::string& name : *names) {
-    const auto found = nodes.find(name);
-    if (found == nodes.end()) return {};
-    out.push_back(found->second.value);
+// Names of nodes that all facts of one message may have together. A keeper sends less; a node that makes facts up may
+// not keep the loop.
+constexpr std::size_t names_max = 200'000;
+
+class NodeLists {
+ public:
+  NodeLists(const State& state, const Job& job) {
+    for (const NodeShare& share : job.placement->shares) nodes_.emplace(state.node(share.node).def->name, share.node);
   }
-  return out.empty() ? StepNodes{} : StepNodes{std::move(out)};
-}
+  // The nodes of a step; none: it names one that its job does not have.
+  StepNodes resolve(const std::string& list) {
+    const std::size_t most = std::min(nodes_.size(), names_left_);
+    const auto names =
+        most == 0 ? Result<std::vector<std::string>>{std::vector<std::string>{}} : expand_hostlist(list, most);
+    if (!names) return {};
+    names_left_ -= std::min(names_left_, names->size() + 1);
+    std::vector<std::uint32_t> out;
+    for (const std::string& name : *names) {
+      const auto found = nodes_.find(name);
+      if (found == nodes_.end()) return {};
+      out.push_back(found->second.value);
+    }
+    return out.empty() ? StepNodes{} : StepNodes{std::move(out)};
+  }
+
+ private:
+  std::map<std::string, NodeIndex> nodes_;  // of the job
+  std::size_t names_left_ = names_max;
+};
 
 }  // namespace
 
@@ -42,8 +59,7 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
   const Job* job = state.find_job(key);
   if (!job || job->attempt != attempt || !job->placement || !job->is_on_nodes()) return {};
   if (job->is_component() && !job->placement->supervised) return {};
-  std::map<std::string, NodeIndex> nodes;
-  for (const NodeShare& share : job->placement->shares) nodes.emplace(state.node(share.node).def->name, share.node);
+  NodeLists nodes(state, *job);
   const StepTally* tally = state.step_tallies.find(key);
   std::uint32_t next_id = tally && tally->attempt == attempt ? tally->next_id : 0;
   StepsReported out{.key = key, .attempt = attempt, .started = {}, .ended = {}, .at = now};
@@ -55,7 +71,7 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
         id == interactive_step && !started.contains(id) && !state.steps.contains({key, attempt, id});
     if ((id >= next_id && id < steps_of_attempt_max) || fresh_shell) {
       StepStart fact = step.start;
-      fact.nodes = resolve(nodes, step.nodes);
+      fact.nodes = nodes.resolve(step.nodes);
       if (!fact.nodes) continue;
       if (fact.name.size() > name_length_max) fact.name.resize(name_length_max);
       if (fact.srun_host.size() > name_length_max) fact.srun_host.resize(name_length_max);

@@ -128,6 +128,15 @@ TEST_F(ReportedSteps, Of_another_attempt_or_on_nodes_of_others_are_not_believed)
   EXPECT_EQ(tell({step(steps_of_attempt_max)}), 0u);
 }
 
+// A node may make up what it likes: a list is read no further than the job has nodes.
+TEST_F(ReportedSteps, With_endless_lists_of_nodes_cost_what_the_job_has) {
+  std::vector<ReportedStep> made_up;
+  for (std::uint32_t id = 0; id < 20'000; ++id) made_up.push_back(step(id, false, "n[1-60000]"));
+  EXPECT_TRUE(decide_steps(state, key, Attempt{0}, made_up, at(21)).empty());
+  made_up.push_back(step(20'000, false, "n[1-2]"));
+  EXPECT_EQ(decide_steps(state, key, Attempt{0}, made_up, at(21)).size(), 1u);
+}
+
 TEST_F(ReportedSteps, End_with_their_attempt_and_the_next_one_counts_anew) {
   tell({step(0, true), step(1)});
   happen({JobRequeued{key, false, UserId{0}, at(50)},
