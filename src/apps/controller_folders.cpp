@@ -1,6 +1,7 @@
 // src/apps/controller_folders.cpp - see controller_folders.h.
 #include "apps/controller_folders.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,9 @@
 #include <vector>
 
 #include "base/hostlist.h"
+#include "base/shown_text.h"
+#include "base/text.h"
+#include "platform/descriptor.h"
 #include "wire/credential.h"
 
 namespace millrace {
@@ -28,6 +32,28 @@ Result<void> make_state_folder(const Configuration& configuration) {
          in_context(find_user(configuration.slurm_user), "SlurmUser=" + configuration.slurm_user));
   if (user.uid == 0) return for_us();
   return in_context(own_directory(configuration.state_dir, 0700, user), "StateSaveLocation");
+}
+
+Result<void> check_cluster_of_state(const Configuration& configuration) {
+  const std::string path = configuration.state_dir + "/clustername";
+  const Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!file) return fail_errno(Errc::io, path);
+  char text[4096];
+  const ssize_t length = ::read(file.get(), text, sizeof text);
+  if (length < 0) return fail_errno(Errc::io, "read " + path);
+  if (length == 0) {  // the first start, or one that died in it
+    const std::string line = configuration.cluster_name + "\n";
+    if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) || ::fsync(file.get()) != 0)
+      return fail_errno(Errc::io, "write " + path);
+    return {};
+  }
+  const std::string_view name = trim({text, static_cast<std::size_t>(length)});
+  if (name == configuration.cluster_name) return {};
+  return fail(Errc::refused, "CLUSTER NAME MISMATCH: slurm.conf says ClusterName=" + configuration.cluster_name +
+                                 ", and StateSaveLocation has the state of cluster " + shown_text(name) +
+                                 ". Two clusters need a StateSaveLocation each. If this one has got another name, "
+                                 "remove " +
+                                 path + " and start again");
 }
 
 Result<void> move_aside(const std::string& directory) {

@@ -66,6 +66,27 @@ def test_impossible_log(checks, cluster, new_cluster, directory):
     checks.that("the next start has nothing to repair", "put aside" not in other.controller.log.read_text()[len(text):])
 
 
+def test_state_of_another_cluster(checks, new_cluster, directory):
+    """A cluster that is given another name does not take over what it finds."""
+    other = new_cluster(directory / "renamed", nodes=1)
+    other.start_controller()
+    other.wait_for_controller()
+    job = other.submit("-H", "--wrap", "true")
+    other.controller.terminate()
+    text = other.configuration.read_text()
+    name = next(line.split("=")[1] for line in text.splitlines() if line.startswith("ClusterName="))
+    other.configuration.write_text(text.replace(f"ClusterName={name}", "ClusterName=someother"))
+    other.start_controller()
+    other.controller.process.wait(limit(60))
+    log = other.controller.log.read_text()
+    checks.that("it refuses and says whose state it is", other.controller.process.returncode == 1 and "CLUSTER NAME MISMATCH" in log
+                and f"cluster {name}" in log and "ClusterName=someother" in log and "clustername" in log, log)
+    other.configuration.write_text(text)
+    other.start_controller()
+    other.wait_for_controller()
+    checks.that("with its own name it has its jobs", str(job) in other.run("squeue", "-h", "-o", "%i").out.split())
+
+
 def test_lost_end(checks, new_cluster, directory):
     """The last segment is cut short: what was acknowledged is missed, and not taken for a torn write."""
     other = new_cluster(directory / "lost", nodes=1)
