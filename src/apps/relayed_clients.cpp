@@ -16,7 +16,8 @@ ClientId RelayedClients::accept(RelayId relay, const KeyName& key, std::uint64_t
   auto judge = [this, key, uid](const wire::Request& request) {
     return relay_refusal(controller_.durable(), {key, uid, is_privileged_(uid)}, request);
   };
-  return sessions_.accept_relayed(uid, gid, std::move(path), std::move(judge), !lends_offices(key.role));
+  const auto node = lends_offices(key.role) ? std::nullopt : std::optional{relay};
+  return sessions_.accept_relayed(uid, gid, std::move(path), std::move(judge), node);
 }
 
 // A relay has a limit of its own; a stolen key has none.

@@ -31,7 +31,7 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   change.entity = static_cast<AccountEntity>(ask.entity());
   if (ask.action() > static_cast<std::uint32_t>(AccountAction::remove) ||
       ask.entity() > static_cast<std::uint32_t>(AccountEntity::coordinator))
-    return refuse_with(2036, "Requested operation not supported on this system", "unknown change");
+    return refuse_with(RefusalCode::not_supported, "unknown change");
   const auto settings = [](const auto& from) {
     std::vector<AccountSetting> out;
     for (const auto& each : from) out.push_back({each.key(), each.op().empty() ? '=' : each.op()[0], each.value()});
@@ -53,8 +53,12 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
 void Commands::decide_change(const AccountChange& change) {
   const wire::ChangeAccounts& ask = request_.change_accounts();
   auto decision = decide_accounts(c_.commit_.decided(), change, actor_, c_.loop_.now());
-  if (!decision) return refuse_with(code_of(decision.error()), decision.error().story);
   wire::Reply out = reply();
+  if (!decision) {
+    out.mutable_failure()->set_code(code_of(decision.error()));
+    out.mutable_failure()->set_text(decision.error().story);
+    return answer(std::move(out));
+  }
   wire::AccountsChanged& changed = *out.mutable_accounts_changed();
   for (const std::string& name : decision->names) changed.add_names(name);
   for (const AssociationName& name : decision->associations) {

@@ -31,6 +31,7 @@ struct Asker {
   GroupId gid;
   // Who vouches for it lends it nothing that sacctmgr gives (AdminLevel, coordinated accounts): see relay_rights.h.
   bool plain_user = false;
+  std::uint64_t relay = 0;  // through which it asks; where plain_user is set
 };
 
 }  // namespace millrace

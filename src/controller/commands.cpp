@@ -17,15 +17,6 @@
 #include "wire/frame.h"
 
 namespace millrace {
-namespace {
-
-void put_refusal(const Refusal& refusal, wire::Failure& out) {
-  out.set_code(static_cast<std::uint32_t>(refusal.code));
-  out.set_text(slurm_text(refusal.code));
-  for (const std::string& note : refusal.notes) out.add_notes(note);
-}
-
-}  // namespace
 
 wire::Reply Commands::reply() const {
   wire::Reply out;
@@ -33,13 +24,7 @@ wire::Reply Commands::reply() const {
   return out;
 }
 
-void Commands::refuse_with(std::uint32_t code, const std::string& text, const std::string& note) {
-  wire::Reply out = reply();
-  out.mutable_failure()->set_code(code);
-  out.mutable_failure()->set_text(text);
-  if (!note.empty()) out.mutable_failure()->add_notes(note);
-  answer(std::move(out));
-}
+void Commands::refuse_with(RefusalCode code, std::string note) { refuse_with(refuse(code, std::move(note)).error()); }
 
 void Commands::refuse_with(const Refusal& refusal) {
   wire::Reply out = reply();
@@ -49,7 +34,7 @@ void Commands::refuse_with(const Refusal& refusal) {
 
 bool Commands::refuses_for_room(const std::vector<Event>& events, std::uint64_t payload_bytes) {
   if (c_.commit_.has_room(events, payload_bytes)) return false;
-  refuse_with(no_room_code, no_room_text, "the controller's disk has no room for this; try again later");
+  refuse_with(RefusalCode::no_room, "the controller's disk has no room for this; try again later");
   return true;
 }
 
@@ -147,7 +132,7 @@ void Commands::dispatch() {
     case B::kAnnotateRecord:
       return annotate_record(request_.annotate_record());
     default:
-      return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
+      return refuse_with(RefusalCode::not_supported, "unknown request");
   }
 }
 
@@ -167,11 +152,11 @@ void Commands::shutdown(const wire::Shutdown& ask) {
 
 void Commands::reconfigure() {
   if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
-  if (!c_.hooks_.reconfigure) return refuse_with(2036, "Requested operation not supported on this system");
+  if (!c_.hooks_.reconfigure) return refuse_with(RefusalCode::not_supported);
   constexpr std::uint64_t configuration_bytes = 1 << 20;  // of many nodes; asked before anything is read
   if (refuses_for_room({}, configuration_bytes)) return;
   auto fresh = c_.hooks_.reconfigure();
-  if (!fresh) return refuse_with(2036, "Requested operation not supported on this system", fresh.error().story);
+  if (!fresh) return refuse_with(RefusalCode::not_supported, fresh.error().story);
   fresh->facts.at = c_.loop_.now();
   c_.take_settings(fresh->settings);
   c_.configured(fresh->facts);
@@ -202,9 +187,8 @@ const Job* Commands::job_for_steps(std::uint32_t id, bool as_owner) {
     return refuse_with(
                {RefusalCode::access_denied, {"only the owner of a job, root or SlurmUser may run or type in it"}}),
            nullptr;
-  if (job->state == JobState::suspended)
-    return refuse_with(2077, "Job is current suspended, requested operation disabled"), nullptr;
-  if (job->state != JobState::running) return refuse_with(2021, "Job/step already completing or completed"), nullptr;
+  if (job->state == JobState::suspended) return refuse_with(RefusalCode::suspended), nullptr;
+  if (job->state != JobState::running) return refuse_with(RefusalCode::already_done), nullptr;
   return job;
 }
 
@@ -229,14 +213,13 @@ void Commands::end_allocation(const wire::EndAllocation& ask) {
   const Job* job = job_for_steps(ask.job_id());
   if (!job) return;
   if (!job->spec->allocation_only)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "the job was not made by salloc; scancel ends it");
+    return refuse_with(RefusalCode::not_supported, "the job was not made by salloc; scancel ends it");
   wire::StepToNode message;
   message.set_job_key(job->key.value);
   message.set_attempt(job->attempt.value);
   *message.mutable_end() = ask;
   if (!c_.tell_keeper(*job, message))
-    return refuse_with(2016, "Requested nodes are busy", "the first node of the job does not answer; scancel ends it");
+    return refuse_with(RefusalCode::nodes_busy, "the first node of the job does not answer; scancel ends it");
   wire::Reply out = reply();
   out.mutable_done();
   answer(std::move(out));

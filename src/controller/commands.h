@@ -4,15 +4,12 @@
 #include <memory>
 
 #include "controller/controller.h"
+#include "controller/refusals.h"
 #include "controller/rights.h"
 #include "core/admission/job_selection.h"
 #include "core/model/account_change.h"
 
 namespace millrace {
-
-// What Slurm says when the disk of the controller is full.
-constexpr std::uint32_t no_room_code = 2019;
-constexpr const char* no_room_text = "I/O error writing script/environment to file";
 
 class Commands final {
  public:
@@ -91,7 +88,7 @@ class Commands final {
   void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }
   void answer_when_durable(wire::Reply reply);
   void refuse_with(const Refusal& refusal);
-  void refuse_with(std::uint32_t code, const std::string& text, const std::string& note = {});
+  void refuse_with(RefusalCode code, std::string note = {});
 
   Controller& c_;
   const Asker& asker_;

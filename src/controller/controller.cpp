@@ -261,7 +261,7 @@ void Controller::expire() {
 // ---- people ----
 
 void Controller::request(const Asker& asker, wire::Request request) {
-  requests_.add(asker.uid, asker.client, [this, asker, request = std::move(request)] {
+  requests_.add(asker, asker.client, [this, asker, request = std::move(request)] {
     take_up(asker, request);
     return false;
   });
@@ -281,8 +281,8 @@ void Controller::take_up(const Asker& asker, const wire::Request& request) {
            " bytes from UID=" + std::to_string(asker.uid.value);
   });
   // Rights by sacctmgr are those of a name, which may take a while to find.
-  const bool known =
-      asker.uid.value == 0 || asker.uid == settings_.slurm_user || !asker_names_.wants(asker.uid, loop_.steady());
+  const bool known = asker.plain_user || asker.uid.value == 0 || asker.uid == settings_.slurm_user ||
+                     !asker_names_.wants(asker.uid, loop_.steady());
   if (!known && has_offices())
     look_up(asker, asker.uid, asker.gid, [this, asker, request](const Result<UserIdentity>& identity) {
       // Else an ordinary user, and asked for again. Where nobody answers, who was known before stays so.
@@ -297,7 +297,7 @@ void Controller::take_up(const Asker& asker, const wire::Request& request) {
   else
     carry_out(asker, request);
   diagnostics_.answered(request, asker.uid, loop_.steady() - before);
-  if (diagnostics_.wants_name(asker.uid))
+  if (!asker.plain_user && diagnostics_.wants_name(asker.uid))
     identities_.find(asker.uid, asker.gid, [this, uid = asker.uid](Result<UserIdentity> identity) {
       if (identity) diagnostics_.is_called(uid, identity->user_name);
     });
@@ -308,10 +308,10 @@ void Controller::look_up(const Asker& asker, UserId uid, GroupId gid,
                          std::move_only_function<void(const Result<UserIdentity>&)> then) {
   const auto at_once = std::make_shared<bool>(true);
   identities_.find(uid, gid,
-                   [this, at_once, user = asker.uid, client = asker.client,
+                   [this, at_once, whose = Turn(asker), client = asker.client,
                     then = std::move(then)](Result<UserIdentity> identity) mutable {
                      if (*at_once) return then(identity);
-                     requests_.add(user, client, [then = std::move(then), identity = std::move(identity)]() mutable {
+                     requests_.add(whose, client, [then = std::move(then), identity = std::move(identity)]() mutable {
                        then(identity);
                        return false;
                      });

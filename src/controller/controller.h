@@ -204,6 +204,7 @@ class Controller final : public ResourceObserver {
   std::map<std::string, NodeIndex, std::less<>> node_by_name_;
   std::map<NodeIndex, NodeLink> links_;
   AskerNames asker_names_;                                 // looked up since somebody has rights by sacctmgr
+  std::size_t plain_lookups_ = 0;                          // names that are asked for on the word of compute nodes
   std::optional<std::pair<std::uint64_t, bool>> offices_;  // by version of the accounts
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;

@@ -210,15 +210,67 @@ TEST_F(ControllerTest, A_plain_user_has_no_office) {
   cancel.set_number(1);
   const auto tries_as = [&](bool plain) {
     wire::Reply reply;
-    const ClientId client = sessions.accept_relayed(
-        UserId{1000}, GroupId{1000},
-        std::make_unique<RelayedPath>([&](std::string bytes) { reply.ParseFromString(bytes); }), {}, plain);
+    const ClientId client =
+        sessions.accept_relayed(UserId{1000}, GroupId{1000},
+                                std::make_unique<RelayedPath>([&](std::string bytes) { reply.ParseFromString(bytes); }),
+                                {}, plain ? std::optional<std::uint64_t>{7} : std::nullopt);
     sessions.relayed_message(client, cancel.SerializeAsString());
     run();
     return reply.jobs_changed().changed_size() == 1;
   };
   EXPECT_FALSE(tries_as(true));
   EXPECT_TRUE(tries_as(false));
+}
+
+// A compute node may ask in the names of as many users as it likes: they take turns as one, and nobody waits for their
+// names.
+TEST_F(ControllerTest, A_compute_node_takes_turns_as_one) {
+  start();
+  wire::Request ping;
+  ping.set_protocol(protocol_version);
+  ping.set_number(1);
+  ping.mutable_ping();
+  std::string order;
+  const auto client_of = [&](std::uint32_t uid, std::optional<std::uint64_t> relay, char sign) {
+    return sessions.accept_relayed(UserId{uid}, GroupId{uid},
+                                   std::make_unique<RelayedPath>([&order, sign](std::string) { order += sign; }), {},
+                                   relay);
+  };
+  std::vector<ClientId> made_up;
+  for (std::uint32_t i = 0; i < 100; ++i) made_up.push_back(client_of(2000 + i, 7, 'm'));
+  const ClientId of_other_node = client_of(1001, 8, 'n'), user = client_of(5000, std::nullopt, 'u');
+  for (const ClientId client : made_up) sessions.relayed_message(client, ping.SerializeAsString());
+  sessions.relayed_message(of_other_node, ping.SerializeAsString());
+  sessions.relayed_message(user, ping.SerializeAsString());
+  run();
+  EXPECT_EQ(order.size(), 102u);
+  EXPECT_LT(order.find('n'), 5u) << order;
+  EXPECT_LT(order.find('u'), 5u) << order;
+}
+
+// One request, of which each task takes a look at all nodes.
+TEST_F(ControllerTest, A_user_changes_many_tasks_while_others_get_answers_between) {
+  wire::SubmitJob array = a_job(3);
+  array.mutable_job()->set_array("0-49");
+  array.mutable_job()->set_hold(true);
+  add_job(array);
+  start();
+  wire::Request change, ping;
+  change.set_protocol(protocol_version);
+  change.set_number(1);
+  ping.set_protocol(protocol_version);
+  ping.set_number(1);
+  ping.mutable_ping();
+  std::string order;
+  const ClientId first = sessions.accept_relayed(UserId{1000}, GroupId{1000}, [&](std::string) { order += 'c'; });
+  const ClientId second = sessions.accept_relayed(UserId{1001}, GroupId{1001}, [&](std::string) { order += 'p'; });
+  change.mutable_update_job()->mutable_job()->set_job_id(1);
+  change.mutable_update_job()->mutable_job()->set_tasks("0-49");
+  change.mutable_update_job()->mutable_resources()->set_licenses("");
+  sessions.relayed_message(first, change.SerializeAsString());
+  sessions.relayed_message(second, ping.SerializeAsString());
+  run();
+  EXPECT_EQ(order, "pc");
 }
 
 TEST_F(ControllerTest, A_user_ends_thousands_of_jobs_while_others_get_answers_between) {

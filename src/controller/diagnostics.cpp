@@ -179,10 +179,12 @@ void Diagnostics::pass_given_up(bool backfills) {
 }
 
 void Diagnostics::answered(const wire::Request& request, UserId uid, Duration took) {
-  for (Calls* calls : {&by_type_[static_cast<std::uint32_t>(request.body_case())], &by_user_[uid.value]}) {
-    ++calls->count;
-    calls->total += took;
-  }
+  const auto count = [&](Calls& calls) {
+    ++calls.count;
+    calls.total += took;
+  };
+  count(by_type_[static_cast<std::uint32_t>(request.body_case())]);
+  if (by_user_.size() < users_max || by_user_.contains(uid.value)) count(by_user_[uid.value]);
 }
 
 void Diagnostics::reset(Time now) {

@@ -30,7 +30,7 @@ class Diagnostics final {
   void pass_given_up(bool backfills);
   void answered(const wire::Request& request, UserId uid, Duration took);
   // Who that is: asked for once, so that those who look at the numbers need not.
-  bool wants_name(UserId uid) { return names_.try_emplace(uid.value).second; }
+  bool wants_name(UserId uid) { return names_.size() < users_max && names_.try_emplace(uid.value).second; }
   void is_called(UserId uid, const std::string& name) { names_[uid.value] = name; }
 
   void reset(Time now);
@@ -38,6 +38,7 @@ class Diagnostics final {
 
  private:
   using Passes = wire::Diagnostics::Passes;
+  static constexpr std::size_t users_max = 10'000;  // those who come later are counted by request only
   struct Calls {
     std::uint64_t count = 0;
     Duration total;

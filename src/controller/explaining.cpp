@@ -87,7 +87,7 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
                             tell(work->state, work->found, *out.mutable_explanation());
                             clients.reply(client, out);
                           }};
-  c_.query_worker_.ask(asker_.uid, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
+  c_.query_worker_.ask(asker_, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
 }
 
 }  // namespace millrace

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/quantity.h"
 #include "controller/clients.h"
+#include "controller/turn.h"
 #include "ports/loop.h"
 
 namespace millrace {
@@ -22,8 +22,8 @@ class FairQueue {
   using Begin = std::move_only_function<void(Task done)>;
   explicit FairQueue(int at_once_max) : inner_(std::make_shared<Inner>(at_once_max)) {}
 
-  void ask(UserId user, ClientId client, Begin begin) {
-    inner_->wanted[user].push_back({client, std::move(begin)});
+  void ask(Turn whose, ClientId client, Begin begin) {
+    inner_->wanted[whose].push_back({client, std::move(begin)});
     inner_->go_on();
   }
   void client_left(ClientId client) {
@@ -32,8 +32,8 @@ class FairQueue {
       std::erase_if(list, [&](const Wanted& one) { return one.client == client; });
     std::erase_if(inner_->wanted, [](const auto& one) { return one.second.empty(); });
   }
-  std::size_t waiting(UserId user) const {
-    const auto it = inner_->wanted.find(user);
+  std::size_t waiting(Turn whose) const {
+    const auto it = inner_->wanted.find(whose);
     return it == inner_->wanted.end() ? 0 : it->second.size();
   }
 
@@ -64,8 +64,8 @@ class FairQueue {
       going = false;
     }
     const int at_once_max;
-    std::map<UserId, std::deque<Wanted>> wanted;  // of users who want something
-    UserId last;
+    std::map<Turn, std::deque<Wanted>> wanted;  // of users who want something
+    Turn last;
     int under_way = 0;
     bool going = false;
   };

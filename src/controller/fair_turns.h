@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "base/quantity.h"
 #include "controller/clients.h"
+#include "controller/turn.h"
 #include "ports/loop.h"
 
 namespace millrace {
@@ -20,8 +20,8 @@ class FairTurns {
   explicit FairTurns(Loop& loop) : loop_(loop) {}
 
   // The first piece of a turn of the loop is done at once where nothing else waits.
-  void add(UserId user, ClientId client, Piece piece) {
-    work_[user].push_back({client, std::move(piece)});
+  void add(Turn whose, ClientId client, Piece piece) {
+    work_[whose].push_back({client, std::move(piece)});
     if (!posted_) turn();
   }
 
@@ -55,8 +55,8 @@ class FairTurns {
   }
 
   Loop& loop_;
-  std::map<UserId, std::deque<Wanted>> work_;  // of users who want something
-  UserId last_{};
+  std::map<Turn, std::deque<Wanted>> work_;  // of users who want something
+  Turn last_;
   ClientId running_ = 0;
   bool posted_ = false;
 };

@@ -22,9 +22,9 @@ class FairWorker {
 
   explicit FairWorker(Worker& worker) : worker_(worker) {}
 
-  void ask(UserId user, ClientId client, Begin begin) {
+  void ask(Turn whose, ClientId client, Begin begin) {
     queue_.ask(
-        user, client, [&worker = worker_, alive = std::weak_ptr(alive_), begin = std::move(begin)](Task done) mutable {
+        whose, client, [&worker = worker_, alive = std::weak_ptr(alive_), begin = std::move(begin)](Task done) mutable {
           Piece piece = begin();
           worker.run(std::move(piece.work), [alive, then = std::move(piece.then), done = std::move(done)]() mutable {
             if (alive.expired()) return;
@@ -34,7 +34,7 @@ class FairWorker {
         });
   }
   void client_left(ClientId client) { queue_.client_left(client); }
-  std::size_t waiting(UserId user) const { return queue_.waiting(user); }
+  std::size_t waiting(Turn whose) const { return queue_.waiting(whose); }
 
  private:
   static constexpr int at_once_max = 2;  // one is worked on, and the next is there when it is done

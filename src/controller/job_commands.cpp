@@ -25,7 +25,8 @@ constexpr std::uint64_t steps_per_turn = 1000, looks_per_step = 20;
 bool is_long_decision(const wire::Request& request) {
   if (request.has_top_jobs()) return true;
   const wire::UpdateJob& change = request.update_job();
-  return change.has_dependency() || change.has_required_nodes() || change.has_excluded_nodes();
+  return change.has_dependency() || change.has_required_nodes() || change.has_excluded_nodes() ||
+         change.has_resources() || change.has_extras() || change.has_partition();
 }
 
 JobName name_of(const wire::JobName& name) { return {JobId{name.job_id()}, name.tasks()}; }
@@ -105,7 +106,7 @@ void Commands::change_jobs(std::vector<JobName> names, Decide decide, std::uint6
   if (run->request.has_hold()) run->request.mutable_hold()->clear_jobs();
   if (run->request.has_requeue()) run->request.mutable_requeue()->clear_jobs();
   if (run->request.has_suspend()) run->request.mutable_suspend()->clear_jobs();
-  c_.long_changes_.add(asker_.uid, asker_.client,
+  c_.long_changes_.add(asker_, asker_.client,
                        [&controller = c_, run = std::move(run)] { return go_on(controller, *run); });
 }
 
@@ -150,7 +151,7 @@ bool Commands::go_on(Controller& controller, ChangeRun& run) {
         continue;
       }
       if (!run.may_use_reserve && !decision->empty() && !commit.has_room(*decision)) {
-        if (!run.first) run.first.emplace(no_room_code, no_room_text);
+        if (!run.first) run.first.emplace(told({RefusalCode::no_room, {}}));
         continue;
       }
       if (!decision->empty() && !commit.happen(*std::move(decision))) {
@@ -278,7 +279,7 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
   auto run = std::make_unique<SignalRun>(SignalRun{asker_, request_, names, ask.signal(), ask.batch_only(), ask.full(),
                                                    std::move(out), JobSelector{looked_at_max}});
   run->request.mutable_cancel()->clear_jobs();
-  c_.long_changes_.add(asker_.uid, asker_.client,
+  c_.long_changes_.add(asker_, asker_.client,
                        [&controller = c_, run = std::move(run)] { return go_on_signalling(controller, *run); });
 }
 
@@ -393,9 +394,8 @@ bool Commands::refuses_longer_comment(const wire::UpdateJob& ask) {
     const std::size_t size =
         state.job(which.key).spec->extra_request().admin_comment.size() + 1 + ask.extras().admin_comment().size();
     if (size <= name_bytes_max) continue;
-    refuse_with(
-        too_long_code, too_long_text,
-        "AdminComment would have " + std::to_string(size) + " bytes; the limit is " + std::to_string(name_bytes_max));
+    refuse_with(RefusalCode::too_long, "AdminComment would have " + std::to_string(size) + " bytes; the limit is " +
+                                           std::to_string(name_bytes_max));
     return true;
   }
   return false;
@@ -438,15 +438,14 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_exclusive()) c.exclusive = ask.exclusive();
   if (ask.has_oversubscribe()) c.oversubscribe = ask.oversubscribe();
   if (!ask.extras().mail_user().empty() && !is_mail_address(ask.extras().mail_user()))
-    return refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
+    return refuse_with(RefusalCode::not_supported, odd_mail_address);
   if (ask.extras().has_core_spec() && !c_.settings_.cluster.allow_spec_resources)
-    return refuse_with(2036, "Requested operation not supported on this system",
+    return refuse_with(RefusalCode::not_supported,
                        "cores cannot be spared: AllowSpecResourcesUsage is not set in slurm.conf");
   if (ask.extras().reboot() && !actor_.is_admin)
-    return refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
+    return refuse_with(RefusalCode::access_denied, "rebooting of nodes is only allowed for admins");
   if (ask.extras().reboot() && !c_.hooks_.site_programs().nodes_can_reboot)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "nodes are not rebooted: slurm.conf has no RebootProgram");
+    return refuse_with(RefusalCode::not_supported, "nodes are not rebooted: slurm.conf has no RebootProgram");
   // Both are for whole nodes.
   if (ask.extras().reboot() || (ask.extras().has_core_spec() && ask.extras().core_spec() != no_core_spec))
     c.exclusive = true;

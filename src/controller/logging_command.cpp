@@ -11,10 +11,9 @@ void Commands::set_logging(const wire::SetLogging& ask) {
     return refuse_with({RefusalCode::access_denied, {"only an administrator may change what the daemons log"}});
   const auto added = parse_debug_flags(ask.add_flags()), removed = parse_debug_flags(ask.remove_flags());
   if (!added || !removed || ask.level() > static_cast<std::uint32_t>(loudest))
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       !added     ? added.error().story
-                       : !removed ? removed.error().story
-                                  : "there is no such level");
+    return refuse_with(RefusalCode::not_supported, !added     ? added.error().story
+                                                   : !removed ? removed.error().story
+                                                              : "there is no such level");
   wire::Reply out = reply();
   out.mutable_done();
   if (!ask.nodes().empty()) {
@@ -34,8 +33,7 @@ void Commands::set_logging(const wire::SetLogging& ask) {
   }
   if (ask.has_schedule()) {
     if (!c_.hooks_.schedule_log)
-      return refuse_with(2037, "Requested operation is presently disabled",
-                         "SlurmSchedLogFile is not set in slurm.conf");
+      return refuse_with(RefusalCode::disabled, "SlurmSchedLogFile is not set in slurm.conf");
     c_.schedule_lines_.set_level(ask.schedule() ? LogLevel::info : LogLevel::quiet);
     c_.hooks_.say("sched: Set scheduler log level to " + std::to_string(ask.schedule() ? 1 : 0));
   }

@@ -22,7 +22,7 @@ constexpr std::size_t made_at_once_max = 16;
 
 struct Reader {
   ClientId client = 0;
-  UserId user;
+  Turn user;
   std::uint64_t number = 0;  // of its request
   std::size_t next = 0;      // part it gets next
   bool reads = false;        // still what it was sent before
@@ -31,7 +31,7 @@ struct Reader {
 // One making of an answer and those who get it.
 struct Round {
   std::string question;
-  UserId user;  // who began it
+  Turn user;  // who began it
   LongAnswers::Begin begin;
   std::shared_ptr<RowWalk> walk;  // set while it is made
   std::vector<Reader> readers;
@@ -61,7 +61,7 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   FairWorker& worker;
   Clients& clients;
   std::map<std::string, Rounds> rounds;
-  std::map<UserId, Making> makings;
+  std::map<Turn, Making> makings;
 
   void start(const std::shared_ptr<Round>& round) {
     // In the name of anybody who waits for it: nobody is held up by what another has asked.
@@ -106,8 +106,8 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   }
 
   // In whose turn it is made: nobody waits longer because another asks the same.
-  UserId least_busy(const Round& round) const {
-    UserId best = round.user;
+  Turn least_busy(const Round& round) const {
+    Turn best = round.user;
     for (const Reader& reader : round.readers)
       if (reader.user != best && worker.waiting(reader.user) < worker.waiting(best)) best = reader.user;
     return best;
@@ -140,7 +140,7 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   }
 
   // The next of those that wait for one of a user's rounds to be complete.
-  void one_less(UserId user) {
+  void one_less(Turn user) {
     Making& making = makings[user];
     --making.count;
     while (making.count < made_at_once_max && !making.held.empty()) {
@@ -242,17 +242,17 @@ LongAnswers::~LongAnswers() = default;
 void LongAnswers::ask(const Asker& asker, std::uint64_t number, const std::string& question, Begin begin) {
   Inner::Rounds& here = inner_->rounds[question];
   if (here.made_now && here.made_now->begin)
-    return inner_->join(std::shared_ptr(here.made_now), {asker.client, asker.uid, number});
+    return inner_->join(std::shared_ptr(here.made_now), {asker.client, asker, number});
   const bool at_once = !here.made_now && !here.next;
   std::shared_ptr<Round>& round = at_once ? here.made_now : here.next;
   const bool fresh = !round;
   if (fresh) {
     round = std::make_shared<Round>();
     round->question = question;
-    round->user = asker.uid;
+    round->user = asker;
     round->begin = std::move(begin);
   }
-  round->readers.push_back({asker.client, asker.uid, number});
+  round->readers.push_back({asker.client, asker, number});
   if (!fresh) return;
   if (at_once)
     inner_->start(std::shared_ptr(round));

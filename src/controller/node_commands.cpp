@@ -17,8 +17,7 @@ void Commands::update_node(const wire::UpdateNode& ask) {
       if (node->configured && !node->future) indexes->push_back(index.value);
   const bool reboots = ask.state() == "REBOOT" || ask.state() == "REBOOT_ASAP";
   if (reboots && !c_.hooks_.site_programs().nodes_can_reboot)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "RebootProgram is not set in slurm.conf");
+    return refuse_with(RefusalCode::not_supported, "RebootProgram is not set in slurm.conf");
   ChangeNode change;
   change.state = ask.state();
   change.reason = ask.reason();
@@ -51,7 +50,7 @@ void Commands::update_node(const wire::UpdateNode& ask) {
 // All of them or none: each is checked before the first is made.
 void Commands::create_nodes(const wire::CreateNodes& ask) {
   auto defs = nodes_from_words(ask.names(), ask.configuration());
-  if (!defs) return refuse_with(2018, slurm_text(RefusalCode::invalid_node_name), defs.error().story);
+  if (!defs) return refuse_with(RefusalCode::invalid_node_name, defs.error().story);
   State copy = c_.commit_.decided();
   std::vector<Event> events;
   for (const NodeDef& def : *defs) {

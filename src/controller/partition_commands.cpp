@@ -24,7 +24,7 @@ void Commands::update_partition(const wire::UpdatePartition& ask) {
     return refuse_with({RefusalCode::invalid_partition, {"invalid partition specified: " + ask.name()}});
   const auto def = partition_from_words(state, ask.name(), {ask.settings().begin(), ask.settings().end()},
                                         c_.hooks_.site_partitions());
-  if (!def) return refuse_with(2036, "Requested operation not supported on this system", def.error().story);
+  if (!def) return refuse_with(RefusalCode::not_supported, def.error().story);
   commit_and_answer(decide_set_partition(state, *def, ask.create(), actor_, c_.loop_.now()));
 }
 

@@ -186,10 +186,7 @@ struct NamedWalk final : RowWalk {
     const bool found = ask.accounting() ? named_accounted(view, ask, *reply.mutable_jobs())
                                         : named_jobs(view, ask, privately, *reply.mutable_jobs());
     if (!found) {
-      const Refusal refusal = JobSelector::refusal();
-      reply.mutable_failure()->set_code(static_cast<std::uint32_t>(refusal.code));
-      reply.mutable_failure()->set_text(slurm_text(refusal.code));
-      for (const std::string& note : refusal.notes) reply.mutable_failure()->add_notes(note);
+      put_refusal(JobSelector::refusal(), *reply.mutable_failure());
     }
     encoded = reply.SerializeAsString();
     return false;
@@ -210,18 +207,25 @@ Privacy Queries::privacy() const { return {*c_.commit_.durable().policy, asker_.
 
 void Queries::refuse(const Refusal& refusal) const {
   wire::Reply out = reply();
-  out.mutable_failure()->set_code(static_cast<std::uint32_t>(refusal.code));
-  out.mutable_failure()->set_text(slurm_text(refusal.code));
-  for (const std::string& note : refusal.notes) out.mutable_failure()->add_notes(note);
+  put_refusal(refusal, *out.mutable_failure());
   c_.clients_.reply(asker_.client, out);
 }
 
 // Names and groups of the asker are looked up only where something depends on them.
+static constexpr std::size_t plain_lookups_max = 16;
+
 void Queries::as_user(bool needed,
                       std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const {
   if (!needed) return answer(c_, asker_, UserIdentity{asker_.uid, asker_.gid, {}, {}, {}});
+  // A compute node may name whom it likes. Those it names do not keep others waiting for the name service.
+  if (asker_.plain_user) {
+    if (c_.plain_lookups_ >= plain_lookups_max)
+      return refuse({RefusalCode::disabled, {"compute nodes ask for the names of too many users; ask again"}});
+    ++c_.plain_lookups_;
+  }
   c_.identities_.find(asker_.uid, asker_.gid,
                       [&c = c_, asker = asker_, answer = std::move(answer)](Result<UserIdentity> identity) mutable {
+                        if (asker.plain_user) --c.plain_lookups_;
                         answer(c, asker, identity ? *identity : UserIdentity{asker.uid, asker.gid, {}, {}, {}});
                       });
 }
@@ -393,7 +397,7 @@ void Queries::script(const wire::GetScript& ask) {
   if (!wanted(script) && !wanted(environment)) return refuse(RefusalCode::script_missing);
   // Read one after the other, users in turn: the log has facts to write meanwhile.
   c_.script_reads_.ask(
-      asker_.uid, asker_.client,
+      asker_, asker_.client,
       [&c = c_, client = asker_.client, script, environment, needs = wanted(environment),
        out = reply()](Task done) mutable {
         c.payloads_.find(PayloadId{script}, [&c, client, environment, needs, out = std::move(out),
@@ -401,8 +405,7 @@ void Queries::script(const wire::GetScript& ask) {
           if (bytes) {
             out.mutable_script()->set_script(*std::move(bytes));
           } else if (!needs) {
-            out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::script_missing));
-            out.mutable_failure()->set_text(slurm_text(RefusalCode::script_missing));
+            put_refusal({RefusalCode::script_missing, {}}, *out.mutable_failure());
           }
           auto answer = [&c, client, done = std::move(done)](const wire::Reply& reply) mutable {
             c.clients_.reply(client, reply);
@@ -433,7 +436,7 @@ void Queries::number(const wire::NumberJob& ask) {
                             out.mutable_job_number()->set_job_id(work->id->value);
                             c.clients_.reply(asker.client, out);
                           }};
-  c_.query_worker_.ask(asker_.uid, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
+  c_.query_worker_.ask(asker_, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
 }
 
 void Queries::licences() {
@@ -457,11 +460,7 @@ void Queries::config() {
 
 void Queries::diagnostics(const wire::QueryDiagnostics& ask) {
   wire::Reply out = reply();
-  if (ask.reset() && !c_.actor_of(asker_, false).is_super) {
-    out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::access_denied));
-    out.mutable_failure()->set_text(slurm_text(RefusalCode::access_denied));
-    return c_.clients_.reply(asker_.client, out);
-  }
+  if (ask.reset() && !c_.actor_of(asker_, false).is_super) return refuse(RefusalCode::access_denied);
   if (ask.reset()) c_.diagnostics_.reset(c_.loop_.now());
   wire::Diagnostics& shown = *out.mutable_diagnostics();
   c_.diagnostics_.show(shown);

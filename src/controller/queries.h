@@ -3,6 +3,7 @@
 
 #include "controller/controller.h"
 #include "controller/privacy.h"
+#include "controller/refusals.h"
 
 namespace millrace {
 

@@ -127,9 +127,11 @@ ClientId Sessions::accept(std::unique_ptr<Link> link, UserId uid, GroupId gid) {
 
 LinkHandler& Sessions::handler(ClientId client) { return *sessions_.at(client); }
 
-ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge, bool plain_user) {
+ClientId Sessions::accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge,
+                                  std::optional<std::uint64_t> relay) {
   const ClientId client = next_++;
-  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid, plain_user}, std::move(path), true);
+  auto session = std::make_unique<Session>(*this, Asker{client, uid, gid, relay.has_value(), relay.value_or(0)},
+                                           std::move(path), true);
   session->judge_ = std::move(judge);
   sessions_.emplace(client, std::move(session));
   return client;

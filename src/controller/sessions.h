@@ -39,10 +39,11 @@ class Sessions final : public Clients {
   ClientId accept(std::unique_ptr<Link> link, UserId uid, GroupId gid);
   LinkHandler& handler(ClientId client);
   // A client of a relay: its bytes come inside an agent's session, answers leave through `path`, or through `send`.
-  // `judge` says why a request is not taken from there; nothing: it is. `plain_user`: see Asker.
+  // `judge` says why a request is not taken from there; nothing: it is. `relay`: the one of a compute node, whose
+  // clients are plain users (see Asker).
   using Judge = std::function<std::optional<std::string>(const wire::Request&)>;
   ClientId accept_relayed(UserId uid, GroupId gid, std::unique_ptr<Link> path, Judge judge = {},
-                          bool plain_user = false);
+                          std::optional<std::uint64_t> relay = {});
   ClientId accept_relayed(UserId uid, GroupId gid, std::move_only_function<void(std::string)> send);
   void relayed_message(ClientId client, std::string_view bytes);
   void relayed_closed(ClientId client);

@@ -18,18 +18,18 @@ constexpr const char* no_crontabs = "scrontab is disabled on this cluster; Scron
 }  // namespace
 
 void Commands::set_crontab(const wire::SetCrontab& ask) {
-  if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
+  if (!c_.settings_.crontabs) return refuse_with(RefusalCode::not_supported, no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
   if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); }))
     return;
   const bool for_another = uid != asker_.uid && !ask.entries().empty();
   if (for_another &&
       std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
-    return refuse_with(2036, "Requested operation not supported on this system", "the group of the user is not said");
+    return refuse_with(RefusalCode::not_supported, "the group of the user is not said");
   const GroupId gid = for_another ? GroupId{ask.entries(0).job().job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_, uid](Result<UserIdentity> identity) {
     Commands self{c, asker, request};
-    if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
+    if (!identity) return self.refuse_with(RefusalCode::invalid_user, identity.error().story);
     const wire::SetCrontab& ask = request.set_crontab();
     std::vector<CrontabLine> lines;
     for (const wire::CronEntry& entry : ask.entries()) {
@@ -66,7 +66,7 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
 }
 
 void Commands::query_crontab(const wire::QueryCrontab& ask) {
-  if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
+  if (!c_.settings_.crontabs) return refuse_with(RefusalCode::not_supported, no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
   wire::Reply out = reply();
   wire::CrontabView& view = *out.mutable_crontab();
@@ -91,8 +91,7 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   const State& state = c_.commit_.decided();
   if (ask.trigger().event() > static_cast<std::uint32_t>(TriggerEvent::controller_started) ||
       !ask.trigger().program().starts_with('/'))
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "a known event and an absolute path of a program would be right");
+    return refuse_with(RefusalCode::not_supported, "a known event and an absolute path of a program would be right");
   auto trigger = get<Trigger>(ask.trigger());
   trigger.due.clear();
   trigger.id = state.next_trigger;
@@ -120,11 +119,10 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   std::size_t own = 0;
   for (const auto& [id, other] : state.triggers) own += other->uid == asker_.uid ? 1 : 0;
   if (!actor_.is_admin && own >= triggers_of_user_max)
-    return refuse_with(2036, "Requested operation not supported on this system",
+    return refuse_with(RefusalCode::not_supported,
                        "a user has at most " + std::to_string(triggers_of_user_max) + " triggers");
   if (state.triggers.size() >= triggers_max)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "there are " + std::to_string(triggers_max) + " triggers already");
+    return refuse_with(RefusalCode::not_supported, "there are " + std::to_string(triggers_max) + " triggers already");
   if (!happen({TriggerSet{std::move(trigger), c_.loop_.now()}})) return;
   wire::Reply out = reply();
   out.mutable_done();
@@ -138,7 +136,7 @@ void Commands::clear_triggers(const wire::ClearTriggers& ask) {
     if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) &&
         (!ask.has_uid() || ask.uid() == trigger->uid.value) && (actor_.is_admin || trigger->uid == asker_.uid))
       events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
-  if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
+  if (events.empty()) return refuse_with(RefusalCode::no_such_process, "no trigger matches");
   if (!happen(std::move(events))) return;
   wire::Reply out = reply();
   out.mutable_done();

@@ -2,14 +2,12 @@
 // before its keeper hears of the step.
 #include <algorithm>
 
-#include "client.pb.h"
 #include "controller/controller.h"
+#include "controller/refusals.h"
 #include "core/admission/reserve_ports.h"
 
 namespace millrace {
 namespace {
-
-constexpr std::uint32_t too_few_ports = 2060;
 
 // As many as the step can have tasks on a node, where it leaves their number to us.
 std::uint32_t most_ports(const Job& job, const wire::CreateStep& ask) {
@@ -43,14 +41,9 @@ void Controller::ask_with_ports(const Asker& asker, std::uint64_t number, const 
   auto events = decide_ports(commit_.decided(), *decided, wanted, settings_.cluster.reserved_ports, loop_.now());
   if (!events) events = decide_ports(commit_.decided(), *decided, count, settings_.cluster.reserved_ports, loop_.now());
   if (!events) {
-    wire::Reply reply;
-    reply.set_number(number);
-    reply.mutable_failure()->set_code(too_few_ports);
-    reply.mutable_failure()->set_text("Requires more ports than can be reserved");
-    if (settings_.cluster.reserved_ports.empty())
-      reply.mutable_failure()->add_notes(
-          "no ports can be reserved: MpiParams in slurm.conf says none (MpiParams=ports=12000-12999)");
-    return clients_.reply(asker.client, reply);
+    const char* none = "no ports can be reserved: MpiParams in slurm.conf says none (MpiParams=ports=12000-12999)";
+    return clients_.reply(asker.client, refusal_reply(number, RefusalCode::too_few_ports,
+                                                      settings_.cluster.reserved_ports.empty() ? none : ""));
   }
   asked_ports_[{asker.client, number}] = {job.key, job.attempt, count, ask.step().stdio().secret()};
   if (!events->empty()) commit_.happen(*std::move(events));
@@ -63,11 +56,7 @@ void Controller::ask_with_ports(const Asker& asker, std::uint64_t number, const 
       with.set_job_ports(now->placement->ports);
       return pass_to_keeper(asker, number, *now, with);
     }
-    wire::Reply reply;
-    reply.set_number(number);
-    reply.mutable_failure()->set_code(2021);
-    reply.mutable_failure()->set_text("Job/step already completing or completed");
-    clients_.reply(asker.client, reply);
+    clients_.reply(asker.client, refusal_reply(number, RefusalCode::already_done));
   });
 }
 

@@ -158,8 +158,7 @@ void Commands::signal_step(const wire::SignalStep& ask) {
     message.set_attempt(each->attempt.value);
     const bool told = c_.tell_keeper(*each, message);
     if (!told && signal.client() != 0)
-      return refuse_with(2016, "Requested nodes are busy",
-                         "the first node of the job, which keeps its steps, does not answer");
+      return refuse_with(RefusalCode::nodes_busy, "the first node of the job, which keeps its steps, does not answer");
     if (signal.client() != 0) c_.step_clients_[asker_.client].insert({each->key, each->attempt});
     signal.set_client(0);
   }
@@ -185,7 +184,7 @@ void Commands::update_step(const wire::UpdateStep& ask) {
   const std::uint32_t id = ask.step().step();
   const auto step = find_running_step(c_.commit_.durable(), *job, id);
   if (id == batch_step || (step && step->is_attempt()))
-    return refuse_with(2036, "Requested operation not supported on this system",
+    return refuse_with(RefusalCode::not_supported,
                        "a script and the tasks of srun's own job have the time of their job: scontrol update JobId= "
                        "TimeLimit= changes it");
   wire::StepToNode message;
@@ -198,8 +197,7 @@ void Commands::update_step(const wire::UpdateStep& ask) {
   update.set_step(id);
   update.set_time_limit_minutes(ask.time_limit_minutes());
   if (!c_.tell_keeper(*job, message))
-    return refuse_with(2016, "Requested nodes are busy",
-                       "the first node of the job, which keeps its steps, does not answer");
+    return refuse_with(RefusalCode::nodes_busy, "the first node of the job, which keeps its steps, does not answer");
   c_.step_clients_[asker_.client].insert({job->key, job->attempt});  // the keeper answers
 }
 
@@ -212,14 +210,12 @@ void Commands::attach_step(const wire::AttachStep& ask) {
   const State& state = c_.commit_.durable();
   const std::uint32_t id = ask.step().step();
   if (id == batch_step)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "a batch script writes to its files; there is nothing to attach to");
+    return refuse_with(RefusalCode::not_supported, "a batch script writes to its files; there is nothing to attach to");
   const auto step = find_running_step(state, *job, id);
   if (!step) {
     const StepTally* tally = state.step_tallies.find(job->key);
     const bool was_there = tally && tally->attempt == job->attempt && id < tally->next_id;
-    return was_there ? refuse_with(2021, "Job/step already completing or completed")
-                     : refuse_with({RefusalCode::invalid_job_id, {}});
+    return was_there ? refuse_with(RefusalCode::already_done) : refuse_with({RefusalCode::invalid_job_id, {}});
   }
   wire::StepOrder order;
   order.set_job_key(job->key.value);
@@ -229,7 +225,7 @@ void Commands::attach_step(const wire::AttachStep& ask) {
   for (const NodeIndex node : nodes_of(*job, *step))
     if (const auto link = c_.links_.find(node); link != c_.links_.end() && link->second.manager)
       if (const std::string& name = state.node(node).def->name; !link->second.manager->tell_step(name, order))
-        return refuse_with(2016, "Requested nodes are busy", "too much is on its way to node " + name);
+        return refuse_with(RefusalCode::nodes_busy, "too much is on its way to node " + name);
   wire::StepView view;
   show_step(state, *job, *step, view);
   wire::Reply out = reply();
@@ -264,9 +260,9 @@ void Commands::notify_job(const wire::NotifyJob& ask) {
     if (link == c_.links_.end() || !link->second.manager) continue;
     told = true;
     if (const std::string& name = state.node(node).def->name; !link->second.manager->tell_step(name, order))
-      return refuse_with(2016, "Requested nodes are busy", "too much is on its way to node " + name);
+      return refuse_with(RefusalCode::nodes_busy, "too much is on its way to node " + name);
   }
-  if (!told) return refuse_with(2017, "Invalid job id specified", "nothing of the job runs that could show a line");
+  if (!told) return refuse_with(RefusalCode::invalid_job_id, "nothing of the job runs that could show a line");
   wire::Reply out = reply();
   out.mutable_done();
   answer(std::move(out));
@@ -289,14 +285,14 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
   inquiry.client = asker_.client;
   inquiry.user = asker_.uid;
   if (std::ranges::count(c_.inquiries_, asker_.uid, [](const auto& one) { return one.second.user; }) >= inquiries_max)
-    return refuse_with(2037, "Requested operation is presently disabled",
+    return refuse_with(RefusalCode::disabled,
                        "nodes are asked for this user already; ask again when they have answered");
   inquiry.number = request_.number();
   std::optional<NodeIndex> only_node;
   if (!ask.node().empty()) {
     only_node = node_or_host(state, ask.node());
     if (!only_node)
-      return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
+      return refuse_with(RefusalCode::node_configuration_unavailable, "node " + ask.node() + " is not known");
   }
   const auto want = [&](const Job& job, const std::optional<std::uint32_t>& only) {
     const auto steps = running_steps(state, job);
@@ -326,7 +322,7 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
     if (inquiry.awaited.size() > sample_targets_max) break;
   }
   if (inquiry.awaited.size() > sample_targets_max)
-    return refuse_with(2036, "Requested operation not supported on this system", "too many steps at once; name fewer");
+    return refuse_with(RefusalCode::not_supported, "too many steps at once; name fewer");
   c_.inquire(std::move(inquiry));
 }
 

@@ -6,6 +6,7 @@
 #include "client.pb.h"
 #include "controller/controller.h"
 #include "controller/node_life.h"
+#include "controller/refusals.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
@@ -101,13 +102,8 @@ void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job&
 
 void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
   if (job.is_component() && !job.placement->supervised) {  // it was started before components had supervisors
-    wire::Reply reply;
-    reply.set_number(number);
-    reply.mutable_failure()->set_code(2014);
-    reply.mutable_failure()->set_text("Requested node configuration is not available");
-    reply.mutable_failure()->add_notes(
-        "this component was started by an older controller, without anybody to keep its steps");
-    return clients_.reply(asker.client, reply);
+    constexpr const char* old = "this component was started by an older controller, without anybody to keep its steps";
+    return clients_.reply(asker.client, refusal_reply(number, RefusalCode::node_configuration_unavailable, old));
   }
   wire::StepToNode message;
   message.set_job_key(job.key.value);
@@ -119,12 +115,9 @@ void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const 
   *request.mutable_ask() = ask;
   if (job.het && !ask.has_least_id()) request.mutable_ask()->set_least_id(next_het_step(job));
   if (commit_.durable().job(leader_of(job)).program == JobProgram::prolog || job.boots) {
-    wire::Reply reply;
-    reply.set_number(number);
-    reply.mutable_failure()->set_code(job.boots ? 2016 : 2061);
-    reply.mutable_failure()->set_text(job.boots ? "Requested nodes are busy" : "PrologSlurmctld is still running");
-    if (job.boots) reply.mutable_failure()->add_notes("nodes of the job are still being powered up");
-    return clients_.reply(asker.client, reply);
+    return clients_.reply(asker.client, job.boots ? refusal_reply(number, RefusalCode::nodes_busy,
+                                                                  "nodes of the job are still being powered up")
+                                                  : refusal_reply(number, RefusalCode::prolog_running));
   }
   if (tell_keeper(job, message)) {
     step_clients_[asker.client].insert({job.key, job.attempt});
@@ -134,13 +127,10 @@ void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const 
   // The node may not have come back yet to a controller that has just started: an srun that is refused ends its step.
   if (!job.placement->shares.front().lost && !ask.immediate())
     if (const auto answer = busy_answer(message)) return answer_step_client(job, answer->reply());
-  wire::Reply reply;
-  reply.set_number(number);
-  reply.mutable_failure()->set_code(2016);
-  reply.mutable_failure()->set_text("Requested nodes are busy");
-  reply.mutable_failure()->add_notes("node " + commit_.durable().node(job.placement->shares.front().node).def->name +
-                                     ", which keeps the steps of the job, does not answer");
-  clients_.reply(asker.client, reply);
+  clients_.reply(asker.client,
+                 refusal_reply(number, RefusalCode::nodes_busy,
+                               "node " + commit_.durable().node(job.placement->shares.front().node).def->name +
+                                   ", which keeps the steps of the job, does not answer"));
 }
 
 // Numbers of steps are given out by the keeper of each component. So that a step over several components has one

@@ -35,20 +35,18 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
   const std::uint64_t ports = c_.settings_.cluster.reserved_ports.size();
   const bool too_many_ports = any([&](const wire::JobDescription& job) { return job.extras().resv_ports() > ports; });
   if (too_many_ports)
-    refuse_with(2060, "Requires more ports than can be reserved",
-                "MpiParams in slurm.conf has " + std::to_string(ports) + " ports");
+    refuse_with(RefusalCode::too_few_ports, "MpiParams in slurm.conf has " + std::to_string(ports) + " ports");
   else if (reboots && !actor_.is_admin)
-    refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
+    refuse_with(RefusalCode::access_denied, "rebooting of nodes is only allowed for admins");
   else if (unasked && !actor_.is_super)
-    refuse_with(2002, "Access/permission denied",
-                "only root or SlurmUser runs programs on nodes without an allocation");
+    refuse_with(RefusalCode::access_denied, "only root or SlurmUser runs programs on nodes without an allocation");
   else if (admin_words && !actor_.is_admin)
-    refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+    refuse_with(RefusalCode::access_denied, "only an administrator may set AdminComment");
   else if (crowded)
-    refuse_with(2025, "Task count specification invalid",
+    refuse_with(RefusalCode::bad_task_count,
                 "at most " + std::to_string(most) + " tasks may run on one node (MaxTasksPerNode)");
   else if (odd_mail)
-    refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
+    refuse_with(RefusalCode::not_supported, odd_mail_address);
   else
     return false;
   return true;
@@ -56,7 +54,7 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
 
 bool Commands::refuses_sizes(const wire::JobDescription& job, std::string_view environment, std::string_view script) {
   const auto fits = check_sizes(job, environment, script);
-  if (!fits) refuse_with(2036, "Requested operation not supported on this system", fits.error().story);
+  if (!fits) refuse_with(RefusalCode::not_supported, fits.error().story);
   return !fits;
 }
 
@@ -70,7 +68,7 @@ void Commands::submit(const wire::SubmitJob& ask) {
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
   c_.look_up(asker_, uid, gid, [&c = c_, asker = asker_, request = request_](const Result<UserIdentity>& identity) {
     Commands self{c, asker, request};
-    if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
+    if (!identity) return self.refuse_with(RefusalCode::invalid_user, identity.error().story);
     const wire::SubmitJob& ask = request.submit();
     std::vector<SubmitJob> jobs = to_submit_jobs(ask, *identity);
     std::vector<std::string> notes =
@@ -154,7 +152,7 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
         submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
         clients.reply(client, out);
       }};
-  c_.query_worker_.ask(asker_.uid, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
+  c_.query_worker_.ask(asker_, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
 }
 
 }  // namespace millrace

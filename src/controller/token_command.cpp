@@ -5,18 +5,18 @@
 namespace millrace {
 
 static constexpr std::uint32_t usual_lifespan_seconds = 1800;
-static constexpr const char* failed = "Token Generation failed.";
 
 void Commands::issue_token(const wire::IssueToken& ask) {
   const auto rules = c_.hooks_.token_rules();
-  if (!rules) return refuse_with(6009, failed, rules.error().story);
+  if (!rules) return refuse_with(RefusalCode::no_token, rules.error().story);
   if (!actor_.is_super && rules->only_administrators)
-    return refuse_with(2002, "Access/permission denied",
+    return refuse_with(RefusalCode::access_denied,
                        "AuthAltParameters=disable_token_creation: only root or SlurmUser may make tokens");
   const std::uint32_t lifespan =
       ask.lifespan_seconds() == 0 ? std::min(usual_lifespan_seconds, rules->longest_seconds) : ask.lifespan_seconds();
   if (lifespan > rules->longest_seconds && !actor_.is_admin)
-    return refuse_with(6009, failed, "max_token_lifespan is " + std::to_string(rules->longest_seconds) + " seconds");
+    return refuse_with(RefusalCode::no_token,
+                       "max_token_lifespan is " + std::to_string(rules->longest_seconds) + " seconds");
   const std::int64_t now = c_.loop_.now().value / 1'000'000;
   const auto give = [&c = c_, client = asker_.client, head = reply(), key = rules->key, now,
                      lifespan](const std::string& user) {
@@ -26,12 +26,9 @@ void Commands::issue_token(const wire::IssueToken& ask) {
   };
   if (!ask.user().empty()) return give(ask.user());
   c_.identities_.find(asker_.uid, asker_.gid,
-                      [&c = c_, client = asker_.client, head = reply(), give](Result<UserIdentity> who) {
+                      [&c = c_, client = asker_.client, number = request_.number(), give](Result<UserIdentity> who) {
                         if (who) return give(who->user_name);
-                        wire::Reply out = head;
-                        out.mutable_failure()->set_code(6009);
-                        out.mutable_failure()->set_text(failed);
-                        c.clients_.reply(client, out);
+                        c.clients_.reply(client, refusal_reply(number, RefusalCode::no_token, who.error().story));
                       });
 }
 

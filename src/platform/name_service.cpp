@@ -96,10 +96,12 @@ void CachedIdentities::ask(Key key) {
 
 void CachedIdentities::answered(Key key, Result<UserIdentity> answer) {
   // "Not found" is kept too; a name service that is down is asked again by the next one who wants to know.
-  if (answer || answer.error().code == Errc::not_found) {
+  // Numbers that are nobody's, of which there are many, do not push out users.
+  if (answer || (answer.error().code == Errc::not_found && known_.size() < cache_max / 2)) {
     if (known_.size() >= cache_max)
       std::erase_if(known_, [&](const auto& entry) { return loop_.steady() - entry.second.asked >= keep_; });
-    if (known_.size() >= cache_max) known_.erase(known_.begin());
+    if (known_.size() >= cache_max)
+      known_.erase(std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.asked; }));
     known_.insert_or_assign(key, Entry{loop_.steady(), answer});
   }
   auto waiting = waiting_.extract(key);

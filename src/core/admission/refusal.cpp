@@ -22,6 +22,13 @@ constexpr Text texts[] = {
     {RefusalCode::nodes_not_in_partition, "Requested nodes not in this partition"},
     {RefusalCode::invalid_node_count, "Node count specification invalid"},
     {RefusalCode::too_many_jobs, "MaxJobCount limit reached"},
+    {RefusalCode::too_long, "Pathname of a file, directory or other parameter too long"},
+    {RefusalCode::no_such_process, "No such process"},
+    {RefusalCode::no_room, "I/O error writing script/environment to file"},  // the disk of the controller is full
+    {RefusalCode::invalid_user, "Invalid user id"},
+    {RefusalCode::too_few_ports, "Requires more ports than can be reserved"},
+    {RefusalCode::prolog_running, "PrologSlurmctld is still running"},
+    {RefusalCode::no_token, "Token Generation failed."},
     {RefusalCode::script_missing, "Job script not specified"},
     {RefusalCode::node_configuration_unavailable, "Requested node configuration is not available"},
     {RefusalCode::invalid_job_id, "Invalid job id specified"},

@@ -13,6 +13,7 @@ namespace millrace {
 // The value is Slurm's error number: clients and scripts know it.
 enum class RefusalCode : std::uint16_t {
   unspecified = 1,
+  no_such_process = 3,
   invalid_partition = 2000,
   no_default_partition = 2001,
   access_denied = 2002,
@@ -21,10 +22,13 @@ enum class RefusalCode : std::uint16_t {
   invalid_node_count = 2006,
   too_many_jobs = 2007,
   script_missing = 2009,
+  invalid_user = 2010,
+  too_long = 2012,
   node_configuration_unavailable = 2014,
   nodes_busy = 2016,
   invalid_job_id = 2017,
   invalid_node_name = 2018,
+  no_room = 2019,
   already_done = 2021,
   bad_distribution = 2023,
   job_pending = 2024,
@@ -50,6 +54,8 @@ enum class RefusalCode : std::uint16_t {
   reservation_busy = 2055,
   invalid_wckey = 2057,
   reservation_overlap = 2058,
+  too_few_ports = 2060,
+  prolog_running = 2061,
   missing_work_dir = 2063,
   invalid_qos = 2066,
   invalid_cpu_count = 2069,
@@ -79,6 +85,7 @@ enum class RefusalCode : std::uint16_t {
   reservation_user_group = 2129,
   invalid_prefer = 2133,
   too_many_components = 2148,
+  no_token = 6009,
   jobs_on_association = 7001,
   default_account_needed = 7009,
 };
