@@ -31,7 +31,7 @@ from progress import Progress  # noqa: E402
 
 FLAKY_LIMIT = 3
 REPEATED_MAX = 8  # tests that fail; a build that is broken needs no second look at each
-SILENCE_MAX = limit(6000)  # seconds without a result: not even the limits of a test work (conftest.py)
+SILENCE_MAX = limit(2400)  # seconds without a result: not even the limits of a test work (conftest.py)
 NO_TESTS = 5  # as pytest says it
 
 
