@@ -34,7 +34,8 @@ Result<void> make_state_folder(const Configuration& configuration) {
   return in_context(own_directory(configuration.state_dir, 0700, user), "StateSaveLocation");
 }
 
-Result<void> check_cluster_of_state(const Configuration& configuration) {
+Result<void> open_state_folder(const Configuration& configuration) {
+  MR_TRY_VOID(make_private_directory(configuration.state_dir));
   const std::string path = configuration.state_dir + "/clustername";
   const Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!file) return fail_errno(Errc::io, path);

@@ -14,8 +14,8 @@ namespace millrace {
 
 // It belongs to the user the controller is going to be.
 Result<void> make_state_folder(const Configuration& configuration);
-// Whose state it is, is written beside it at the first start. That of another cluster is not taken over.
-Result<void> check_cluster_of_state(const Configuration& configuration);
+// As that user. Whose state it is, is written there at the first start. That of another cluster is not taken over.
+Result<void> open_state_folder(const Configuration& configuration);
 Result<void> move_aside(const std::string& directory);
 
 // As root, for the user the controller is going to be.

@@ -156,8 +156,7 @@ void ControllerProcess::show_notes() {
 
 Result<void> ControllerProcess::open_log() {
   const std::string directory = configuration_.state_dir + "/log";
-  MR_TRY_VOID(make_private_directory(configuration_.state_dir));
-  MR_TRY_VOID(check_cluster_of_state(configuration_));
+  MR_TRY_VOID(open_state_folder(configuration_));
   if (options_.forget_state) MR_TRY_VOID(move_aside(directory));
   MR_TRY_VOID(make_directories(directory, 0700));
   MR_TRY(files_, RealFilesystem::open_directory(directory));
