@@ -13,8 +13,9 @@ using Candidates = std::vector<Candidate>;
 
 class Arranging {
  public:
-  Arranging(const Wishes& wishes, const JobSpec& spec, const FitRules& rules, const SwitchTree& tree, bool any_switches)
-      : wishes_(wishes), spec_(spec), rules_(rules), tree_(tree), any_switches_(any_switches) {}
+  Arranging(const Wishes& wishes, const JobSpec& spec, const FitRules& rules, const SwitchTree& tree, bool any_switches,
+            std::int64_t& steps)
+      : wishes_(wishes), spec_(spec), rules_(rules), tree_(tree), any_switches_(any_switches), steps_(steps) {}
 
   // All nodes on the same side of [a|b], the first side that has room.
   Shares by_alternative(const Candidates& all, std::size_t required) const {
@@ -60,7 +61,7 @@ class Arranging {
     const std::size_t now_required = list.size();
     for (std::size_t i = 0; i < all.size(); ++i)
       if (!used[i]) list.push_back(all[i]);
-    return choose_nodes(spec_, list, now_required, rules_);
+    return choose(list, now_required);
   }
 
   Shares by_preference(const Candidates& all, std::size_t required) const {
@@ -80,14 +81,14 @@ class Arranging {
     if (wishes_.fewest) return on_the_largest(all, required);
     if (wishes_.near && required == 0) return near_each_other(all);
     if (wishes_.idlest) return on_the_idlest(all, required);
-    return choose_nodes(spec_, all, required, rules_);
+    return choose(all, required);
   }
 
   Shares on_the_idlest(const Candidates& all, std::size_t required) const {
     Candidates list = all;
     std::stable_sort(list.begin() + static_cast<std::ptrdiff_t>(required), list.end(),
                      [](const Candidate& a, const Candidate& b) { return a.idle > b.idle; });
-    return choose_nodes(spec_, list, required, rules_);
+    return choose(list, required);
   }
 
   // Nodes that follow each other without a gap; of the runs that hold the job the shortest.
@@ -107,7 +108,7 @@ class Arranging {
           needed, [&](NodeIndex node) { return std::ranges::find(run, node, &Candidate::node) != run.end(); });
       if (has_all && run.size() < best_length) {
         // With required nodes in the middle the whole run counts; otherwise its beginning is contiguous by itself.
-        Shares shares = choose_nodes(spec_, run, needed.empty() ? 0 : run.size(), rules_);
+        Shares shares = choose(run, needed.empty() ? 0 : run.size());
         if (shares) {
           best = std::move(shares);
           best_length = run.size();
@@ -118,15 +119,37 @@ class Arranging {
     return best;
   }
 
-  // As many nodes as may be, the tasks dealt out one by one.
+  // As many nodes as may be, the tasks dealt out one by one. Only so many of the first nodes can do that hold all tasks
+  // and have one for each; within these the most nearly always do, so that few numbers are tried below it.
   Shares spread_out(const Candidates& all, std::size_t required) const {
-    const std::size_t most = std::min<std::size_t>(
+    const std::size_t allowed = std::min<std::size_t>(
         {all.size(), spec_.max_nodes > 0 ? spec_.max_nodes : unlimited, std::max(spec_.tasks, spec_.min_nodes)});
-    for (std::size_t nodes = most; nodes >= std::max<std::size_t>({spec_.min_nodes, required, 1}); --nodes) {
-      const Candidates list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(nodes));
-      if (Shares shares = choose_nodes(spec_, list, nodes, rules_)) return shares;
+    const std::uint64_t wanted = std::max({spec_.tasks, spec_.min_nodes, 1u});
+    std::size_t most = 0, least = std::max<std::size_t>({spec_.min_nodes, required, 1});
+    std::uint64_t room = 0;
+    for (; most < allowed; ++most) {
+      ++steps_;
+      const std::uint32_t capacity = task_capacity(spec_, *all[most].def, all[most].free, rules_);
+      if (capacity == 0) break;
+      if (room < wanted) least = std::max(least, most + 1);
+      room += capacity;
     }
-    return choose_nodes(spec_, all, required, rules_);
+    if (room < wanted) return choose(all, required);
+    for (std::size_t fewer = 0; most >= least; fewer = fewer * 2 + 1) {
+      const std::size_t nodes = size_below(most - std::min(fewer, most - least));
+      const Candidates list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(nodes));
+      if (Shares shares = nodes < least ? std::nullopt : choose(list, nodes)) return shares;
+      if (fewer >= most - least) break;
+    }
+    return choose(all, required);
+  }
+
+  // The largest of the sizes it asks for that is not above this one; 0: there is none.
+  std::size_t size_below(std::size_t nodes) const {
+    const auto& sizes = spec_.resource_request().node_counts.ranges();
+    if (sizes.empty()) return nodes;
+    const auto above = std::ranges::upper_bound(sizes, nodes, {}, &IndexSet::Range::first);
+    return above == sizes.begin() ? 0 : std::min<std::size_t>(nodes, std::prev(above)->last);
   }
 
   Shares on_the_largest(const Candidates& all, std::size_t required) const {
@@ -135,7 +158,7 @@ class Arranging {
         list.begin() + static_cast<std::ptrdiff_t>(required), list.end(), [&](const Candidate& a, const Candidate& b) {
           return task_capacity(spec_, *a.def, a.free, rules_) > task_capacity(spec_, *b.def, b.free, rules_);
         });
-    return choose_nodes(spec_, list, required, rules_);
+    return choose(list, required);
   }
 
   // Groups of nodes, each within one block: where the fewest nodes are left over, in as few blocks as there are, or one
@@ -178,7 +201,7 @@ class Arranging {
     }
     if (taken < wanted || required_taken < required) return std::nullopt;
     std::ranges::sort(list, {}, &Candidate::node);
-    return choose_nodes(spec_, list, list.size(), rules_);
+    return choose(list, list.size());
   }
 
   // Below the lowest switch that holds the job, and there on as few leaves as possible: the fullest leaves first, and
@@ -215,7 +238,12 @@ class Arranging {
       const std::uint32_t left = tree_.leaf_of(a.node), right = tree_.leaf_of(b.node);
       return std::pair{on_leaf[right], left} < std::pair{on_leaf[left], right};
     });
-    return choose_nodes(spec_, list, 0, rules_);
+    return choose(list, 0);
+  }
+
+  Shares choose(const Candidates& list, std::size_t required) const {
+    steps_ += static_cast<std::int64_t>(list.size());
+    return choose_nodes(spec_, list, required, rules_);
   }
 
   const Wishes& wishes_;
@@ -223,6 +251,7 @@ class Arranging {
   const FitRules& rules_;
   const SwitchTree& tree_;
   bool any_switches_;
+  std::int64_t& steps_;
 };
 
 }  // namespace
@@ -250,8 +279,9 @@ Wishes wishes_of(const State& state, const JobSpec& spec, const PartitionDef& pa
 
 std::optional<std::vector<NodeShare>> arrange(const Wishes& wishes, const JobSpec& spec,
                                               const std::vector<Candidate>& candidates, std::size_t required,
-                                              const FitRules& rules, const SwitchTree& tree, bool any_switches) {
-  return Arranging(wishes, spec, rules, tree, any_switches).by_alternative(candidates, required);
+                                              const FitRules& rules, const SwitchTree& tree, bool any_switches,
+                                              std::int64_t& steps) {
+  return Arranging(wishes, spec, rules, tree, any_switches, steps).by_alternative(candidates, required);
 }
 
 }  // namespace millrace

@@ -31,9 +31,11 @@ struct Wishes {
 Wishes wishes_of(const State& state, const JobSpec& spec, const PartitionDef& partition);
 
 // As choose_nodes, for a request with wishes; the candidates are in the partition's order of filling. `any_switches`:
-// the job has waited long enough for its switches.
+// the job has waited long enough for its switches. Adds the nodes it looks at to `steps`: about as many as there are,
+// some dozen times at the most.
 std::optional<std::vector<NodeShare>> arrange(const Wishes& wishes, const JobSpec& spec,
                                               const std::vector<Candidate>& candidates, std::size_t required,
-                                              const FitRules& rules, const SwitchTree& tree, bool any_switches);
+                                              const FitRules& rules, const SwitchTree& tree, bool any_switches,
+                                              std::int64_t& steps);
 
 }  // namespace millrace

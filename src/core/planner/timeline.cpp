@@ -271,11 +271,6 @@ std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, 
   return 0;
 }
 
-std::optional<std::vector<NodeShare>> Timeline::choose(const Shape& shape) const {
-  if (!shape.minds) return choose_nodes(*shape.spec, candidates_, shape.required, rules_);
-  return arrange(shape.wishes, *shape.spec, candidates_, shape.required, rules_, *state_->topology, shape.any_switches);
-}
-
 std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at,
                                                        Duration span, bool starting_now, bool& by_claims) {
   const JobSpec& spec = *shape.spec;

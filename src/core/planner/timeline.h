@@ -171,7 +171,11 @@ class Timeline {
   bool admits(const Shape& shape, std::uint32_t index) const;
   // As many of the tasks as can really be given devices and sockets; cuts the free amounts to them.
   std::uint32_t exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const;
-  std::optional<std::vector<NodeShare>> choose(const Shape& shape) const;
+  std::optional<std::vector<NodeShare>> choose(const Shape& shape) {  // of the candidates
+    if (!shape.minds) return choose_nodes(*shape.spec, candidates_, shape.required, rules_);
+    return arrange(shape.wishes, *shape.spec, candidates_, shape.required, rules_, *state_->topology,
+                   shape.any_switches, steps_);
+  }
   Slot& touch(std::uint32_t index);
   // On this node, for jobs of the shape's partition.
   std::int64_t cpus_left(const Shape& shape, std::uint32_t index, Time from, Time until) const {
