@@ -146,12 +146,20 @@ std::optional<std::vector<Pass::Fit>> Pass::fit_parts(const std::vector<Part>& p
   return std::nullopt;
 }
 
+// The first counts, of several partitions.
+void Pass::note_alone(JobKey key, Time start) {
+  if (std::ranges::find(plan_.alone, key, [](const auto& each) { return each.first; }) == plan_.alone.end())
+    plan_.alone.emplace_back(key, start == never ? Time{} : start);
+}
+
 // Not before each of them could start alone; then whenever something changes on the nodes of one of them.
 std::optional<std::pair<Time, std::vector<Pass::Fit>>> Pass::earliest_parts(const std::vector<Part>& parts) {
   Timeline& timeline = memo_->timeline();
   Time from = plan_.made_at;
   for (const Part& part : parts)
     for (const Place& place : part.places) from = std::max(from, not_before(place.partition));
+  const Time from_the_head = from;
+  const bool watched = parts.front().job->key == settings_.watched;
   for (const Part& part : parts) {
     Time soonest = never;
     for (const Place& place : part.places) {
@@ -162,9 +170,11 @@ std::optional<std::pair<Time, std::vector<Pass::Fit>>> Pass::earliest_parts(cons
       if (shape.reservation.value != 0 && part.span <= shape.opens_for) timeline.open_window(shape.reservation, false);
       if (claim && plus(claim->start, part.span) <= shape.window_end) soonest = std::min(soonest, claim->start);
     }
-    if (soonest == never) return std::nullopt;
+    if (watched) note_alone(part.job->key, soonest == never ? never : std::max(soonest, from_the_head));
     from = std::max(from, soonest);
+    if (soonest == never && !watched) break;
   }
+  if (from == never) return std::nullopt;
   std::vector<Time> times{from};
   for (const Part& part : parts)
     for (const Place& place : part.places) timeline.add_changes(memo_->shapes().at(place.shape), from, times);

@@ -29,38 +29,24 @@ std::string request_words(const State& state, const Job& job, Memo& memo) {
          " of partition " + state.partition(job.spec->partition).def.name;
 }
 
-// As if this component had been submitted alone, in the place of the whole.
-Trial try_alone(const State& state, const PlannerSettings& settings, const Job& component, Time now) {
-  State copy = state;
-  const Job& leader = copy.job(component.het->leader);
-  const std::uint32_t priority = leader.priority;
-  copy.queue.erase(queue_key(copy, leader));
-  Job& alone = copy.edit_job(component.key);
-  alone.het = {};
-  alone.priority = priority;
-  copy.queue.set(queue_key(copy, alone), {});
-  return try_job(copy, settings, component.key, now);
-}
-
 // Which components could start by themselves, and which keep the others waiting.
-void tell_components(const State& state, const PlannerSettings& settings, const Job& leader, Time now, Memo& memo,
-                     std::vector<std::string>& words) {
+void tell_components(const State& state, const Trial& trial, Time now, Memo& memo, std::vector<std::string>& words) {
   std::string ready;
   std::size_t kept = 0;
-  for (const JobKey key : whole_of(leader)) {
+  for (const auto& [key, start] : trial.alone) {
     const Job& component = state.job(key);
-    const Trial alone = try_alone(state, settings, component, now);
-    if (alone.now) {
+    if (start.is_set() && start <= now) {
       ready += (ready.empty() ? "" : ", ") + std::to_string(component.het->offset);
       continue;
     }
     if (++kept > 4) continue;
     words.push_back("Component " + std::to_string(component.het->offset) + " asks for " +
                     request_words(state, component, memo) + ", which are not free now" +
-                    (alone.start.is_set() ? " and would be in " + span_words(alone.start - now) + "."
-                                          : "; with the nodes that are up now they never would be."));
+                    (start.is_set() ? " and would be in " + span_words(start - now) + "."
+                                    : "; with the nodes that are up now they never would be."));
   }
   if (kept > 4) words.push_back("For " + std::to_string(kept - 4) + " more components it is the same.");
+  if (trial.alone.empty()) return;
   if (kept == 0)
     words.push_back("Each component could start alone, but there is no room for all of them at once.");
   else if (!ready.empty())
@@ -256,37 +242,37 @@ std::string holders_words(const State& state, const Trial& trial, Time now) {
          ", which may run for " + span_words(std::max(ends(*last) - now, Duration{0})) + " more.";
 }
 
-// The reservations of others without which it would start sooner, one by one, as far as a few trials tell.
-std::string reservation_words(const State& state, const PlannerSettings& settings, const Job& job, const Trial& trial,
-                              Time now) {
-  constexpr int trials_most = 8;
-  int tried = 0;
-  for (const auto& [id, reservation] : state.reservations) {
-    if (reservation->name == job.spec->resource_request().reservation || reservation->ends(now) <= now) continue;
-    if (++tried > trials_most) break;
-    State without = state;
-    without.reservations.erase(id);
-    const Trial found = try_job(without, settings, job.key, now);
-    if (!found.start.is_set() || (trial.start.is_set() && found.start >= trial.start)) continue;
-    return "Reservation " + reservation->name + " keeps " +
-           count_of(static_cast<std::int64_t>(reservation->nodes.size()), "node") +
-           (reservation->starts(now) <= now
-                ? " for others now"
-                : " for others in " + span_words(reservation->starts(now) - now) + ", before this job would be done") +
-           "; without it the job would start " +
-           (found.now ? std::string{"at once."} : "in " + span_words(found.start - now) + ".");
-  }
-  return {};
+// What it gains without this reservation; empty: nothing.
+std::string reservation_words(const Reservation& reservation, const Trial& trial, const Trial& without, Time now) {
+  if (!without.start.is_set() || (trial.start.is_set() && without.start >= trial.start)) return {};
+  return "Reservation " + reservation.name + " keeps " +
+         count_of(static_cast<std::int64_t>(reservation.nodes.size()), "node") +
+         (reservation.starts(now) <= now
+              ? " for others now"
+              : " for others in " + span_words(reservation.starts(now) - now) + ", before this job would be done") +
+         "; without it the job would start " +
+         (without.now ? std::string{"at once."} : "in " + span_words(without.start - now) + ".");
 }
 
 // With nobody before it and no reservation of others, as if its nodes waited for it alone.
-bool has_room_by_itself(const State& state, const PlannerSettings& settings, const Job& job, Time now) {
+State as_if_alone(const State& state, const Job& job) {
   State alone = state;
   for (const auto& [id, reservation] : state.reservations)
     if (reservation->name != job.spec->resource_request().reservation) alone.reservations.erase(id);
   alone.queue = {};
   alone.queue.set(queue_key(state, job), {});
-  return try_job(alone, settings, job.key, now).now;
+  return alone;
+}
+
+std::string certainty_words(const Trial& trial, bool first) {
+  if (!trial.start.is_set()) return "unknown";
+  if (trial.promised && first)
+    return "at the latest, unless a job of higher priority arrives or a node fails; sooner if running jobs end before "
+           "their limits";
+  if (trial.promised)
+    return "kept for it against all jobs behind it: sooner if jobs end before their limits, later if a job of higher "
+           "priority arrives, a node fails, or a job before it starts sooner";
+  return "an estimate: it moves forward when jobs end before their limits, and back when other jobs start before it";
 }
 
 // Nodes that have the features it asks for, where the features are not active.
@@ -335,86 +321,168 @@ std::vector<std::string> wait_in_words(const Job& job) {
   return out;
 }
 
-// What is true of a job that only nodes keep waiting.
-static void tell_wait(const State& state, const PlannerSettings& settings, const Job& job, Time now, const Trial& trial,
-                      Memo& memo, Explanation& out) {
-  const Ahead ahead = jobs_ahead(state, job, now, memo);
-  out.reason = trial.reason == Reason::none ? Reason::priority : trial.reason;
-  const std::string kept = reservation_words(state, settings, job, trial, now);
-  if (job.het)
-    tell_components(state, settings, job, now, memo, out.words);
-  else
-    out.words.push_back("It asks for " + request_words(state, job, memo) +
-                        (!has_room_by_itself(state, settings, job, now) ? ", which are not free now."
-                         : ahead.count > 0
-                             ? ". As much is free, but kept for jobs that come before it or for a reservation."
-                             : ". As much is free, but kept for a reservation."));
-  out.words.push_back(ahead_words(ahead));
-  if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
-  if (!kept.empty()) out.words.push_back(kept);
-  if (const std::string inactive = inactive_words(state, job); !inactive.empty()) out.words.push_back(inactive);
-  if (!trial.start.is_set()) {
-    out.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
-    out.certainty = "unknown";
-  } else if (trial.promised && ahead.count == 0) {
-    out.certainty =
-        "at the latest, unless a job of higher priority arrives or a node fails; sooner if running jobs end before "
-        "their "
-        "limits";
-  } else if (trial.promised) {
-    out.certainty =
-        "kept for it against all jobs behind it: sooner if jobs end before their limits, later if a job of higher "
-        "priority "
-        "arrives, a node fails, or a job before it starts sooner";
-  } else {
-    out.certainty =
-        "an estimate: it moves forward when jobs end before their limits, and back when other jobs start before it";
+class Explaining::Inner {
+ public:
+  Inner(State state, PlannerSettings settings, JobKey key, Time now, std::int64_t steps_most)
+      : state_(std::move(state)),
+        job_(state_.job(leader_of(state_.job(key)))),
+        now_(now),
+        trials_(std::move(settings), now, steps_most) {
+    if (job_.het)
+      out_.words.push_back("It has " + std::to_string(job_.het->size) +
+                           " components, which start together or not at all.");
+    if (!tell_obstacle() && !tell_limit()) try_it();
   }
-  if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, trial, memo);
-}
+
+  bool advance(std::int64_t steps) { return trials_.advance(steps); }
+  std::int64_t steps() const { return trials_.steps(); }
+
+  Explanation take() {
+    if (suggesting_) out_.suggestions = suggesting_->take();
+    if (trials_.ran_out() && trial_)
+      out_.words.push_back("What would let it start sooner was not tried to the end: the plan is too long for that.");
+    return std::move(out_);
+  }
+
+ private:
+  bool tell_obstacle() {
+    const Job* obstructed = &job_;
+    for (const JobKey each : whole_of(job_)) {
+      if (out_.reason != Reason::none) break;
+      obstructed = &state_.job(each);
+      out_.reason = standing_obstacle(state_, *obstructed, now_);
+    }
+    if (out_.reason == Reason::none) return false;
+    if (obstructed->is_component()) out_.words.push_back("What follows is about " + component_words(*obstructed) + ".");
+    out_.words.push_back(obstacle_words(state_, *obstructed, out_.reason, now_));
+    const Reservation* waits_for = out_.reason == Reason::reservation
+                                       ? state_.find_reservation(obstructed->spec->resource_request().reservation)
+                                       : nullptr;
+    if (out_.reason == Reason::begin_time) out_.start = job_.begin_at;
+    if (waits_for && !waits_for->has(reserve_time_float)) out_.start = waits_for->start;
+    out_.certainty = "at the earliest";
+    return true;
+  }
+
+  bool tell_limit() {
+    const auto hit = whole_start_hit(state_, job_, now_);
+    if (!hit) return false;
+    out_.reason = reason_of(*hit);
+    out_.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state_, *hit) + ".");
+    out_.certainty = "unknown";
+    suggest({});
+    return true;
+  }
+
+  void try_it() {
+    trials_.later([this] { trials_.ask(state_, job_.key, &memo_, [this](const Trial& trial) { tell_trial(trial); }); });
+    trials_.later([this] {
+      if (!trial_) tell_nothing_known();
+    });
+  }
+
+  // The plan for it takes longer than the question is worth.
+  void tell_nothing_known() {
+    out_.reason = Reason::priority;
+    out_.words.push_back("Too much comes before it to work out its place in the plan for this answer.");
+    out_.certainty = "unknown";
+  }
+
+  void tell_trial(const Trial& trial) {
+    trial_ = trial;
+    out_.start = trial.start;
+    for (const NodeShare& share : trial.shares) out_.nodes.push_back(share.node.value);
+    if (trial.now) {
+      out_.words.push_back("There is room for it: it starts with the next pass.");
+      out_.certainty = "within seconds";
+      return;
+    }
+    // The memo is of this trial; those that follow change it.
+    out_.reason = trial.reason == Reason::none ? Reason::priority : trial.reason;
+    ahead_ = jobs_ahead(state_, job_, now_, memo_);
+    if (job_.het)
+      tell_components(state_, trial, now_, memo_, asks_);
+    else
+      asks_.push_back("It asks for " + request_words(state_, job_, memo_));
+    trials_.later([this] { try_without_reservation(state_.reservations.begin(), 0); });
+    if (!job_.het)
+      trials_.later([this] {
+        trials_.ask(as_if_alone(state_, job_), job_.key, nullptr, [this](const Trial& alone) { room_ = alone.now; });
+      });
+    trials_.later([this] { tell_wait(); });
+    suggest(trial);
+  }
+
+  // The reservations of others without which it would start sooner, one by one, as far as a few trials tell.
+  template <class Place>
+  void try_without_reservation(Place at, int tried) {
+    constexpr int trials_most = 8;
+    const auto is_of_others = [&](const Reservation& each) {
+      return each.name != job_.spec->resource_request().reservation && each.ends(now_) > now_;
+    };
+    while (at != state_.reservations.end() && !is_of_others(*(*at).second)) ++at;
+    if (at == state_.reservations.end() || tried >= trials_most) return;
+    const auto& [id, reservation] = *at;
+    State without = state_;
+    without.reservations.erase(id);
+    trials_.ask(without, job_.key, nullptr, [this, at, tried, reservation = reservation](const Trial& found) mutable {
+      kept_ = reservation_words(*reservation, *trial_, found, now_);
+      if (kept_.empty()) try_without_reservation(++at, tried + 1);
+    });
+  }
+
+  // What is true of a job that only nodes keep waiting.
+  void tell_wait() {
+    if (!job_.het)
+      asks_.front() += !room_             ? "."
+                       : !*room_          ? ", which are not free now."
+                       : ahead_.count > 0 ? ". As much is free, but kept for jobs that come before it or for a "
+                                            "reservation."
+                                          : ". As much is free, but kept for a reservation.";
+    for (std::string& sentence : asks_) out_.words.push_back(std::move(sentence));
+    out_.words.push_back(ahead_words(ahead_));
+    for (const std::string& sentence : {holders_words(state_, *trial_, now_), kept_, inactive_words(state_, job_)})
+      if (!sentence.empty()) out_.words.push_back(sentence);
+    if (!trial_->start.is_set())
+      out_.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
+    out_.certainty = certainty_words(*trial_, ahead_.count == 0);
+  }
+
+  void suggest(const Trial& as_is) {
+    if (job_.het) return;
+    suggesting_.emplace(trials_, state_, job_, now_, as_is, memo_);
+    trials_.later([this] { suggesting_->shorter(); });
+    trials_.later([this] { suggesting_->fewer_nodes(); });
+    trials_.later([this] { suggesting_->fewer_tasks(); });
+    trials_.later([this] { suggesting_->elsewhere(); });
+  }
+
+  const State state_;
+  const Job& job_;
+  const Time now_;
+  Trials trials_;
+  Memo memo_;
+  Explanation out_;
+  std::optional<Trial> trial_;  // as things stand
+  Ahead ahead_;
+  std::vector<std::string> asks_;
+  std::string kept_;          // a reservation of others
+  std::optional<bool> room_;  // now, with nobody before it
+  std::optional<Suggesting> suggesting_;
+};
+
+Explaining::Explaining(State state, PlannerSettings settings, JobKey key, Time now, std::int64_t steps_most)
+    : inner_(std::make_unique<Inner>(std::move(state), std::move(settings), key, now, steps_most)) {}
+Explaining::~Explaining() = default;
+bool Explaining::advance(std::int64_t steps) { return inner_->advance(steps); }
+std::int64_t Explaining::steps() const { return inner_->steps(); }
+Explanation Explaining::take() { return inner_->take(); }
 
 Explanation explain(const State& state, const PlannerSettings& settings, JobKey key, Time now) {
-  Explanation out;
-  const Job& job = state.job(leader_of(state.job(key)));
-  if (job.het)
-    out.words.push_back("It has " + std::to_string(job.het->size) + " components, which start together or not at all.");
-  const Job* obstructed = &job;
-  for (const JobKey each : whole_of(job)) {
-    if (out.reason != Reason::none) break;
-    obstructed = &state.job(each);
-    out.reason = standing_obstacle(state, *obstructed, now);
+  Explaining explaining(state, settings, key, now);
+  while (!explaining.advance(question_steps)) {
   }
-  if (out.reason != Reason::none) {
-    if (obstructed->is_component()) out.words.push_back("What follows is about " + component_words(*obstructed) + ".");
-    out.words.push_back(obstacle_words(state, *obstructed, out.reason, now));
-    const Reservation* waits_for = out.reason == Reason::reservation
-                                       ? state.find_reservation(obstructed->spec->resource_request().reservation)
-                                       : nullptr;
-    if (out.reason == Reason::begin_time) out.start = job.begin_at;
-    if (waits_for && !waits_for->has(reserve_time_float)) out.start = waits_for->start;
-    out.certainty = "at the earliest";
-    return out;
-  }
-  if (const auto hit = whole_start_hit(state, job, now)) {
-    out.reason = reason_of(*hit);
-    out.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state, *hit) + ".");
-    out.certainty = "unknown";
-    Memo memo;
-    if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, {}, memo);
-    return out;
-  }
-  Memo memo;
-  const Trial trial = try_job(state, settings, job.key, now, &memo);
-  out.start = trial.start;
-  for (const NodeShare& share : trial.shares) out.nodes.push_back(share.node.value);
-  if (trial.now) {
-    out.reason = Reason::none;
-    out.words.push_back("There is room for it: it starts with the next pass.");
-    out.certainty = "within seconds";
-    return out;
-  }
-  tell_wait(state, settings, job, now, trial, memo, out);
-  return out;
+  return explaining.take();
 }
 
 }  // namespace millrace

@@ -23,6 +23,7 @@ class Pass {
   Pass& operator=(const Pass&) = delete;
   // Does about this many steps more; true when the pass is finished.
   bool advance(std::int64_t steps);
+  std::int64_t steps() const { return begun_ ? tried_ + memo_->timeline().steps() : 0; }  // done so far
   Plan take() { return std::move(plan_); }
 
  private:
@@ -108,11 +109,10 @@ class Pass {
   std::vector<std::vector<std::size_t>> orders_of(const std::vector<Part>& parts);
   std::optional<std::vector<Fit>> fit_parts(const std::vector<Part>& parts, Time at, bool starting_now);
   std::optional<std::pair<Time, std::vector<Fit>>> earliest_parts(const std::vector<Part>& parts);
+  void note_alone(JobKey key, Time start);
   void start_parts(const QueueEntry& entry, const std::vector<Part>& parts, std::vector<Fit> fits);
   void block_parts(const QueueEntry& entry, const std::vector<Part>& parts);
   bool preempt_parts(const QueueEntry& entry, const std::vector<Part>& parts);
-
-  std::int64_t steps() const { return tried_ + memo_->timeline().steps(); }
 
   State snapshot_;
   PlannerSettings settings_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/ledger/state.h"
@@ -46,7 +47,9 @@ struct Plan {
   JobKey next_key;                   // of the state: jobs from here on were not there yet
   std::vector<Proposal> placements;  // in the order decided; each assumes the ones before it
   std::vector<Preemption> preemptions;
-  std::vector<Finding> findings;    // of the jobs looked at; all others wait behind them (Reason::priority)
+  std::vector<Finding> findings;  // of the jobs looked at; all others wait behind them (Reason::priority)
+  // Of the heterogeneous job that is watched: when each component could start without the others; not set: never.
+  std::vector<std::pair<JobKey, Time>> alone;
   std::vector<Cpus> largest_nodes;  // by partition: CPUs of the largest node
   std::int64_t steps = 0;           // work done, for budgets
 };

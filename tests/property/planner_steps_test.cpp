@@ -1,0 +1,142 @@
+// tests/property/planner_steps_test.cpp - what the jobs of one user may cost a pass, and the answer why one waits:
+// counted in steps, never in seconds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/admission/report_node.h"
+#include "core/admission/submit_het_job.h"
+#include "core/ledger/apply.h"
+#include "core/planner/explain.h"
+#include "core/planner/pass.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t cpus = 64;
+
+struct PlannerSteps : testing::Test {
+  State state;
+  PlannerSettings settings;
+  const Time now{1'700'000'000'000'000};
+
+  void have_nodes(std::uint32_t count) {
+    ClusterConfigured facts;
+    facts.at = now;
+    facts.policy.return_to_service = 2;
+    PartitionDef& partition = facts.partitions.emplace_back();
+    partition.name = "big";
+    partition.is_default = true;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      NodeDef& def = facts.nodes.emplace_back();
+      partition.nodes.push_back(def.name = "n" + std::to_string(i));
+      def.cpus = Cpus{cpus};
+      def.memory = Mebibytes{1000};
+    }
+    apply(state, ControllerStarted{Epoch{1}, now});
+    apply(state, facts);
+    for (std::uint32_t i = 0; i < count; ++i)
+      happen(decide_register(state, {NodeIndex{i}, "boot", {Cpus{cpus}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}},
+                             now));
+  }
+
+  void happen(const std::vector<Event>& events) {
+    for (const Event& event : events) apply(state, event);
+  }
+
+  static SubmitJob job(std::uint32_t tasks, std::uint32_t limit) {
+    SubmitJob ask;
+    ask.spec.owner = SharedValue(Owner{UserId{1000}, GroupId{1000}, "u", "g", {1000}, "host", {}});
+    ask.spec.work_dir = "/";
+    ask.script_bytes = 1;
+    ask.spec.name = "job";
+    ask.spec.tasks = tasks;
+    ask.time_limit_minutes = limit;
+    return ask;
+  }
+
+  JobKey submit(std::vector<SubmitJob> asks) {
+    const auto decision = decide(state, std::move(asks), Actor{UserId{1000}, false}, now);
+    EXPECT_TRUE(decision.has_value());
+    happen(decision->events);
+    return state.find_job(decision->id)->key;
+  }
+  // Of so many whole nodes.
+  JobKey submit_wide(std::uint32_t components, std::uint32_t limit, std::uint32_t limit_more = 0) {
+    std::vector<SubmitJob> asks;
+    for (std::uint32_t i = 0; i < components; ++i) asks.push_back(job(cpus, limit + i * limit_more));
+    return submit(std::move(asks));
+  }
+
+  struct Cost {
+    std::int64_t all = 0, longest_slice = 0;
+    std::size_t starts = 0;
+    Plan plan{};
+  };
+  Cost pass(std::int64_t slice) const {
+    Pass pass(state, settings, now);
+    Cost cost;
+    for (bool over = false; !over;) {
+      over = pass.advance(slice);
+      cost.longest_slice = std::max(cost.longest_slice, pass.steps() - cost.all);
+      cost.all = pass.steps();
+    }
+    cost.plan = pass.take();
+    cost.starts = cost.plan.placements.size();
+    return cost;
+  }
+
+  static std::string all_words(const Explanation& found) {
+    std::string out;
+    for (const std::string& sentence : found.words) out += sentence + "\n";
+    return out;
+  }
+};
+
+TEST_F(PlannerSteps, Why_a_job_of_many_components_waits_costs_about_one_pass) {
+  have_nodes(127);
+  submit({job(cpus, 100)});
+  const JobKey asked = submit_wide(128, 10);
+  const std::int64_t one_pass = pass(INT64_MAX / 2).all;
+  Explaining explaining(state, settings, asked, now);
+  while (!explaining.advance(1000)) continue;
+  EXPECT_LE(explaining.steps(), 2 * one_pass + 10'000);
+  EXPECT_TRUE(all_words(explaining.take()).contains("128 components"));
+}
+
+TEST_F(PlannerSteps, Why_ends_with_what_is_known_when_the_question_has_had_its_steps) {
+  have_nodes(100);
+  for (std::uint32_t i = 0; i < 300; ++i) submit({job(cpus, 10 + i)});
+  const JobKey asked = submit({job(cpus * 2, 500)});
+  Explaining all(state, settings, asked, now);
+  while (!all.advance(1000)) continue;
+  EXPECT_FALSE(all_words(all.take()).contains("tried to the end"));
+  for (const std::int64_t most : {std::int64_t{100}, all.steps() / 4, all.steps() / 2}) {
+    Explaining some(state, settings, asked, now, most);
+    while (!some.advance(1000)) continue;
+    EXPECT_LE(some.steps(), most + 5000);
+    const Explanation found = some.take();
+    const bool planned = found.start.is_set();
+    EXPECT_TRUE(all_words(found).contains(planned ? "tried to the end" : "Too much comes before it"))
+        << all_words(found);
+    EXPECT_EQ(found.reason, Reason::priority);
+  }
+}
+
+TEST_F(PlannerSteps, Why_is_worked_out_in_slices) {
+  have_nodes(100);
+  for (std::uint32_t i = 0; i < 500; ++i) submit({job(cpus, 10 + i)});
+  const JobKey asked = submit({job(cpus, 500)});
+  Explaining explaining(state, settings, asked, now);
+  std::int64_t before = 0, longest = 0;
+  int slices = 1;
+  for (; !explaining.advance(100); ++slices) {
+    longest = std::max(longest, explaining.steps() - before);
+    before = explaining.steps();
+  }
+  EXPECT_GT(slices, 5);
+  EXPECT_LE(longest, 100 + 10 * 501);  // a queue is sorted at once
+}
+
+}  // namespace
+}  // namespace millrace
