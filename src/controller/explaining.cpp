@@ -1,6 +1,7 @@
 // src/controller/explaining.cpp - why a job waits, worked out on a worker from one version of the state; part of
 // Queries.
 #include <memory>
+#include <optional>
 
 #include "controller/queries.h"
 #include "controller/reason_words.h"
@@ -9,6 +10,8 @@
 
 namespace millrace {
 namespace {
+
+constexpr std::int64_t steps_per_slice = 200'000;  // some milliseconds
 
 void tell_history(const ReadView& view, const Job& job, wire::Explanation& out) {
   out.set_job(shown_name(view.state, job));
@@ -74,20 +77,28 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
     sentence.front() = 'I';
     told.add_words(sentence + ".");
   }
+  PlannerSettings settings = planner_settings(*view.state.policy, c_.settings_.backfill_depth);
+  settings.unreachable = c_.unreachable();
   struct Work {
     State state;
-    PlannerSettings settings;
-    Explanation found;
+    std::optional<Explaining> explaining{};
+    Explanation found{};
   };
-  auto work =
-      std::make_shared<Work>(Work{view.state, planner_settings(*view.state.policy, c_.settings_.backfill_depth), {}});
-  work->settings.unreachable = c_.unreachable();
-  FairWorker::Piece piece{[work, key, now = view.now] { work->found = explain(work->state, work->settings, key, now); },
-                          [work, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
-                            tell(work->state, work->found, *out.mutable_explanation());
-                            clients.reply(client, out);
-                          }};
-  c_.query_worker_.ask(asker_, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
+  const auto work = std::make_shared<Work>(view.state);
+  FairWorker::Sliced sliced{[work, settings = std::move(settings), key, now = view.now]() mutable {
+                              if (!work->explaining)
+                                work->explaining.emplace(work->state, std::move(settings), key, now);
+                              if (!work->explaining->advance(steps_per_slice)) return false;
+                              work->found = work->explaining->take();
+                              work->explaining.reset();
+                              return true;
+                            },
+                            [work, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
+                              tell(work->state, work->found, *out.mutable_explanation());
+                              clients.reply(client, out);
+                            }};
+  c_.query_worker_.ask_in_slices(asker_, asker_.client,
+                                 [sliced = std::move(sliced)]() mutable { return std::move(sliced); });
 }
 
 }  // namespace millrace

@@ -26,6 +26,11 @@ class FairQueue {
     inner_->wanted[whose].push_back({client, std::move(begin)});
     inner_->go_on();
   }
+  // Before all else of this user: what is begun is brought to its end first.
+  void ask_next(Turn whose, ClientId client, Begin begin) {
+    inner_->wanted[whose].push_front({client, std::move(begin)});
+    inner_->go_on();
+  }
   void client_left(ClientId client) {
     if (client == 0) return;
     for (auto& [user, list] : inner_->wanted)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <utility>
@@ -69,6 +70,57 @@ TEST_F(FairWorkerTest, May_go_while_something_is_under_way) {
   }
   while (hand.one()) continue;
   EXPECT_EQ(done, "");
+}
+
+struct SlicedTest : FairWorkerTest {
+  void ask_long(std::uint32_t uid, ClientId client, char name, int slices) {
+    worker.ask_in_slices(UserId{uid}, client, [this, name, slices] {
+      begun += name;
+      return FairWorker::Sliced{[this, name, left = slices]() mutable {
+                                  worked += name;
+                                  return --left == 0;
+                                },
+                                [this, name] { done += name; }};
+    });
+  }
+  std::string worked;
+};
+
+TEST_F(SlicedTest, Others_have_their_turn_between_the_slices_of_something_long) {
+  ask_long(1, 1, 'l', 4);
+  ask(2, 2, 'x');
+  ask(2, 2, 'y');
+  ask(3, 3, 'z');
+  while (hand.one()) continue;
+  EXPECT_EQ(worked, "llll");
+  EXPECT_EQ(done, "xzyl");
+}
+
+TEST_F(SlicedTest, What_a_user_has_begun_is_brought_to_its_end_first) {
+  for (char name = 'a'; name <= 'd'; ++name) ask_long(1, 1, name, 3);
+  hand.one();
+  hand.one();
+  EXPECT_EQ(begun, "ab") << "no more than the worker has at a time are kept in memory";
+  while (hand.one()) continue;
+  EXPECT_EQ(done, "abcd");
+}
+
+TEST_F(SlicedTest, What_is_long_ends_with_its_client) {
+  ask_long(1, 1, 'l', 1000);
+  ask_long(2, 2, 'm', 2);
+  hand.one();
+  worker.client_left(1);
+  while (hand.one()) continue;
+  EXPECT_EQ(done, "m");
+  EXPECT_LE(std::ranges::count(worked, 'l'), 2);
+}
+
+TEST_F(SlicedTest, A_slice_under_way_is_the_last_of_a_client_that_leaves) {
+  ask_long(1, 1, 'l', 1000);
+  EXPECT_EQ(hand.pieces.size(), 1u);
+  worker.client_left(1);
+  while (hand.one()) continue;
+  EXPECT_EQ(worked, "l");
 }
 
 }  // namespace

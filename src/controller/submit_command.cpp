@@ -107,6 +107,8 @@ void Commands::submit(const wire::SubmitJob& ask) {
 
 namespace {
 
+constexpr std::int64_t steps_per_slice = 200'000;  // of a trial: some milliseconds
+
 // As if it were released and its time had come: else the plan has no place for it. When that is.
 Time release_all(const State& state, std::vector<Event>& events) {
   Time begin;
@@ -129,19 +131,23 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
     PlannerSettings settings;
     JobId id;
     Time now, begin;
-    Trial found;
+    std::unique_ptr<TrialRun> run{};
+    Trial found{};
   };
   const Time begin = release_all(c_.commit_.decided(), events);
-  auto one = std::make_shared<Try>(Try{c_.commit_.decided(),
-                                       planner_settings(*c_.commit_.decided().policy, 0),
-                                       JobId{out.submitted().job_id()},
-                                       c_.loop_.now(),
-                                       begin,
-                                       {}});
+  auto one = std::make_shared<Try>(Try{c_.commit_.decided(), planner_settings(*c_.commit_.decided().policy, 0),
+                                       JobId{out.submitted().job_id()}, c_.loop_.now(), begin});
   for (const Event& event : events) apply(one->copy, event);
   one->settings.unreachable = c_.unreachable();
-  FairWorker::Piece piece{
-      [one] { one->found = try_job(one->copy, one->settings, one->copy.find_job(one->id)->key, one->now); },
+  FairWorker::Sliced sliced{
+      [one] {
+        if (!one->run)
+          one->run = std::make_unique<TrialRun>(one->copy, one->settings, one->copy.find_job(one->id)->key, one->now);
+        if (!one->run->advance(steps_per_slice)) return false;
+        one->found = one->run->take();
+        one->run.reset();
+        return true;
+      },
       [one, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
         wire::Submitted& submitted = *out.mutable_submitted();
         submitted.set_test_partition(one->copy.partition(one->found.partition).def.name);
@@ -152,7 +158,8 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
         submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
         clients.reply(client, out);
       }};
-  c_.query_worker_.ask(asker_, asker_.client, [piece = std::move(piece)]() mutable { return std::move(piece); });
+  c_.query_worker_.ask_in_slices(asker_, asker_.client,
+                                 [sliced = std::move(sliced)]() mutable { return std::move(sliced); });
 }
 
 }  // namespace millrace
