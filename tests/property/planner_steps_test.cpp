@@ -62,9 +62,19 @@ struct PlannerSteps : testing::Test {
     return state.find_job(decision->id)->key;
   }
   // Of so many whole nodes.
-  JobKey submit_wide(std::uint32_t components, std::uint32_t limit, std::uint32_t limit_more = 0) {
+  JobKey submit_wide(std::uint32_t components, std::uint32_t limit) {
     std::vector<SubmitJob> asks;
-    for (std::uint32_t i = 0; i < components; ++i) asks.push_back(job(cpus, limit + i * limit_more));
+    for (std::uint32_t i = 0; i < components; ++i) asks.push_back(job(cpus, limit));
+    return submit(std::move(asks));
+  }
+
+  // Each of a little more than half a node, and of another kind.
+  JobKey submit_halves(std::uint32_t components, std::uint32_t limit) {
+    std::vector<SubmitJob> asks;
+    for (std::uint32_t i = 0; i < components; ++i) {
+      asks.push_back(job(1, limit + i));
+      asks.back().spec.cpus_per_task = cpus / 2 + 1 + i % 8;
+    }
     return submit(std::move(asks));
   }
 
@@ -101,6 +111,7 @@ TEST_F(PlannerSteps, Why_a_job_of_many_components_waits_costs_about_one_pass) {
   Explaining explaining(state, settings, asked, now);
   while (!explaining.advance(1000)) continue;
   EXPECT_LE(explaining.steps(), 2 * one_pass + 10'000);
+  EXPECT_LE(explaining.steps(), 200'000);
   EXPECT_TRUE(all_words(explaining.take()).contains("128 components"));
 }
 
@@ -136,6 +147,34 @@ TEST_F(PlannerSteps, Why_is_worked_out_in_slices) {
   }
   EXPECT_GT(slices, 5);
   EXPECT_LE(longest, 100 + 10 * 501);  // a queue is sorted at once
+}
+
+TEST_F(PlannerSteps, Jobs_of_many_equal_components_cost_little_where_all_together_have_no_room) {
+  have_nodes(127);
+  for (std::uint32_t i = 0; i < 11; ++i) submit_wide(128, 10 + i);
+  const Cost cost = pass(10'000);
+  EXPECT_EQ(cost.starts, 0u);
+  EXPECT_LE(cost.all, 250'000);
+}
+
+// No count tells that these have no room: more than half of a node each, and one node too few.
+TEST_F(PlannerSteps, Jobs_of_many_different_components_cost_a_bounded_number_of_looks) {
+  have_nodes(127);
+  for (std::uint32_t i = 0; i < 11; ++i) submit_halves(128, 10 + i);
+  settings.backfill = Backfill::conservative;
+  const Cost cost = pass(10'000);
+  EXPECT_EQ(cost.starts, 0u);
+  EXPECT_LE(cost.longest_slice, 3'000'000);
+  EXPECT_LE(cost.all, 8'000'000);
+}
+
+TEST_F(PlannerSteps, One_of_many_components_starts_in_the_usual_order_whatever_the_others_cost) {
+  have_nodes(127);
+  for (std::uint32_t i = 0; i < 11; ++i) submit_halves(128, 10 + i);
+  const JobKey last = submit_halves(127, 100);
+  const Cost cost = pass(10'000);
+  ASSERT_EQ(cost.starts, 1u);
+  EXPECT_EQ(cost.plan.placements.front().key, last);
 }
 
 }  // namespace

@@ -96,6 +96,13 @@ class Pass {
     const Job* job;
     Duration span;
     std::vector<Place> places;  // one of them
+    std::uint32_t kind = 0;     // alike in all that decides where it fits: the same number
+    std::int64_t nodes = 0;     // of all its places: what a try costs at the most
+  };
+  struct Whole {
+    std::vector<Part> parts;
+    std::vector<std::vector<std::size_t>> orders;  // in which the parts are laid, the usual one first
+    std::int64_t looks = 0;                        // at nodes, that may still go into other orders and moments
   };
   struct Fit {
     Place place;
@@ -107,12 +114,19 @@ class Pass {
   bool lack_licences(const std::vector<Part>& parts);
   std::optional<Fit> fit_part(const Part& part, Time at, bool starting_now);
   std::vector<std::vector<std::size_t>> orders_of(const std::vector<Part>& parts);
-  std::optional<std::vector<Fit>> fit_parts(const std::vector<Part>& parts, Time at, bool starting_now);
-  std::optional<std::pair<Time, std::vector<Fit>>> earliest_parts(const std::vector<Part>& parts);
+  bool lack_cpus(const std::vector<Part>& parts, Time at);
+  bool fit_alone(const std::vector<Part>& parts, Time at, bool starting_now);
+  std::optional<std::vector<Fit>> fit_in_order(Whole& whole, const std::vector<std::size_t>& order, Time at,
+                                               bool starting_now);
+  bool may_look(const Whole& whole) const { return whole.looks > 0 && looks_ > 0; }
+  std::optional<std::vector<Fit>> fit_parts(Whole& whole, Time at, bool starting_now);
+  Time soonest_alone(const Part& part);
+  Time all_alone(const std::vector<Part>& parts);
+  std::optional<std::pair<Time, std::vector<Fit>>> earliest_parts(Whole& whole);
   void note_alone(JobKey key, Time start);
   void start_parts(const QueueEntry& entry, const std::vector<Part>& parts, std::vector<Fit> fits);
-  void block_parts(const QueueEntry& entry, const std::vector<Part>& parts);
-  bool preempt_parts(const QueueEntry& entry, const std::vector<Part>& parts);
+  void block_parts(const QueueEntry& entry, Whole& whole);
+  bool preempt_parts(const QueueEntry& entry, Whole& whole);
 
   State snapshot_;
   PlannerSettings settings_;
@@ -154,6 +168,7 @@ class Pass {
   std::vector<char> limited_kinds_;  // by QueueEntry::kind, for a quick answer
   std::set<LimitedKind> limited_;    // no limit is given back during a pass
   std::int64_t tried_ = 0;
+  std::int64_t looks_ = 4'000'000;  // as Whole::looks, of all heterogeneous jobs
   Plan plan_;
 };
 

@@ -510,10 +510,10 @@ void Timeline::take_back(const Trying& trying) {
   }
 }
 
-void Timeline::add_changes(const Shape& shape, Time from, std::vector<Time>& out) {
+void Timeline::add_changes(const Shape& shape, Time from, std::vector<Time>& out, std::set<std::uint32_t>& seen) {
   for (const std::uint32_t index : order(shape)) {
     ++steps_;
-    if (!slots_[index].usable) continue;
+    if (!slots_[index].usable || !seen.insert(index).second) continue;
     for (const Profile::Step& step : profile(index).steps())
       if (step.at >= from) out.push_back(step.at);
   }

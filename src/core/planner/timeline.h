@@ -89,8 +89,10 @@ class Timeline {
   };
   Trying lay(const Shape& shape, const std::vector<NodeShare>& shares, Time from, Time until, bool starting_now);
   void take_back(const Trying& trying);
-  // From then on, when anything changes on a node that the shape may use.
-  void add_changes(const Shape& shape, Time from, std::vector<Time>& out);
+  // From then on, when anything changes on a node that the shape may use; not on nodes in `seen`, to which it adds
+  // them.
+  void add_changes(const Shape& shape, Time from, std::vector<Time>& out, std::set<std::uint32_t>& seen);
+  std::int64_t free_cpus_at(PartitionIndex partition, Time at);  // on its nodes
   struct Hold {
     const std::vector<NodeShare>* shares;
     PartitionIndex partition;

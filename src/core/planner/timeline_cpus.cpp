@@ -208,4 +208,13 @@ void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, T
   }
 }
 
+std::int64_t Timeline::free_cpus_at(PartitionIndex partition, Time at) {
+  std::int64_t free = 0;
+  for (const std::uint32_t index : partition_nodes_[partition.value]) {
+    ++steps_;
+    if (slots_[index].usable) free += std::max<std::int64_t>(profile(index).least(at, at + microseconds(1)).cpus, 0);
+  }
+  return free;
+}
+
 }  // namespace millrace
