@@ -164,8 +164,8 @@ TEST_F(PlannerSteps, Jobs_of_many_different_components_cost_a_bounded_number_of_
   settings.backfill = Backfill::conservative;
   const Cost cost = pass(10'000);
   EXPECT_EQ(cost.starts, 0u);
-  EXPECT_LE(cost.longest_slice, 3'000'000);
-  EXPECT_LE(cost.all, 8'000'000);
+  EXPECT_LE(cost.longest_slice, 1'500'000);
+  EXPECT_LE(cost.all, 4'000'000);
 }
 
 TEST_F(PlannerSteps, One_of_many_components_starts_in_the_usual_order_whatever_the_others_cost) {
