@@ -141,6 +141,7 @@ void put_site(const ClusterFacts& facts, wire::LaunchPlan& to) {
 
 wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
   wire::LaunchPlan out = plan_one(state, job, here, facts);
+  put_ranks(job, here, out);
   if (job.placement->shares.front().node == here) describe_allocation(state, job, out);
   if (!job.het) return out;
   out.set_het_job_id(state.job(job.het->leader).id.value);
@@ -149,7 +150,8 @@ wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex 
     out.mutable_job()->set_interactive(false);
     out.mutable_job()->clear_stdio();
   }
-  // The script is told of each component, as it would be of its own job on that one's first node.
+  // The script is told of each component, as it would be of its own job on that one's first node; not which tasks are
+  // there: a million of each of a hundred components, told to each of them, fits no message.
   for (const JobKey key : whole_of(job)) {
     const Job& component = state.job(key);
     if (component.placement)

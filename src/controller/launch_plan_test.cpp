@@ -7,6 +7,7 @@
 #include "controller/step_grants.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
+#include "core/admission/submit_het_job.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 #include "core/model/gres_text.h"
@@ -73,6 +74,51 @@ TEST(LaunchPlan, Names_tasks_cpus_devices_and_licences_of_each_node) {
   EXPECT_EQ(first.allocation(1).cpu_ids(), "0-1");
   EXPECT_EQ(first.allocation(1).devices(0).devices(0), 1u);
   EXPECT_EQ(plan.job().resources().gpus_per_node(), "b:1");
+}
+
+// A million tasks of each of a hundred components would fit no message: of other components their numbers are not told.
+TEST(LaunchPlan, Names_the_tasks_of_its_own_component_alone) {
+  State state;
+  const Time now{1'000'000'000};
+  const auto happen = [&](const std::vector<Event>& events) {
+    for (const Event& event : events) millrace::apply(state, event);
+  };
+  std::vector<NodeDef> nodes(2);
+  PartitionDef main;
+  main.name = "main";
+  main.is_default = true;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].name = "n" + std::to_string(i);
+    nodes[i].cpus = Cpus{8};
+    main.nodes.push_back(nodes[i].name);
+  }
+  happen({ControllerStarted{Epoch{1}, now}, ClusterConfigured{nodes, {main}, {}, now}});
+  for (std::uint32_t i = 0; i < 2; ++i)
+    happen(decide_register(state, {NodeIndex{i}, "boot", {Cpus{8}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now));
+  SubmitJob ask;
+  ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
+  ask.spec.work_dir = "/";
+  ask.script_bytes = 1;
+  ask.spec.min_nodes = ask.spec.max_nodes = 2;
+  ask.spec.tasks = 6;
+  ask.wishes.distribution = "cyclic";
+  const auto decision = decide(state, std::vector<SubmitJob>{ask, ask}, {UserId{1}, false}, now);
+  ASSERT_TRUE(decision);
+  happen(decision->events);
+  const auto placed = [&](JobKey key) {
+    return PlaceJob{
+        key, Attempt{0}, {{NodeIndex{0}, Cpus{3}, {}, 3, false, {}}, {NodeIndex{1}, Cpus{3}, {}, 3, false, {}}}};
+  };
+  const std::vector<JobKey> whole = whole_of(*state.find_job(decision->id));
+  PlaceJob proposal = placed(whole[0]);
+  proposal.with = {placed(whole[1])};
+  happen(decide_place(state, proposal, now));
+  for (const JobKey key : whole) {
+    const wire::LaunchPlan plan = make_launch_plan(state, state.job(key), NodeIndex{1}, {});
+    EXPECT_EQ(plan.ranks_size(), 3);
+    ASSERT_EQ(plan.het_components_size(), 2);
+    for (const wire::LaunchPlan& component : plan.het_components()) EXPECT_EQ(component.ranks_size(), 0);
+  }
 }
 
 // A keeper, whatever it wrote, gives a step nothing that its job does not have.

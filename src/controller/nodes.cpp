@@ -12,6 +12,7 @@
 #include "core/admission/create_node.h"
 #include "core/admission/report_node.h"
 #include "core/admission/report_steps.h"
+#include "wire/limits.h"
 #include "wire/report_words.h"
 
 namespace millrace {
@@ -281,6 +282,15 @@ void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const 
     if (!cancelled || cancelled->empty()) return;
     hooks_.say("job " + std::to_string(job->id.value) + " is cancelled: its user, id " +
                std::to_string(job->spec->owner->uid.value) + ", does not exist any more");
+    commit_.happen(*std::move(cancelled));
+    return;
+  }
+  // What is accepted fits (wire/limits.h). If it does not, it never will, and trying again cuts the link each time.
+  if (const std::size_t size = plan.ByteSizeLong(); size + envelope_max > agent_frame_max) {
+    auto cancelled = decide_cancel(commit_.decided(), {intent.key, std::nullopt}, {UserId{0}, true}, loop_.now());
+    if (!cancelled || cancelled->empty()) return;
+    complain("job " + std::to_string(job->id.value) + " is cancelled: what its node would be told has " +
+             std::to_string(size) + " bytes, more than a message may have");
     commit_.happen(*std::move(cancelled));
     return;
   }

@@ -248,14 +248,20 @@ wire::TopologyView show_topology(const State& state) {
   return out;
 }
 
+void put_ranks(const Job& job, NodeIndex here, wire::LaunchPlan& to) {
+  const auto& shares = job.placement->shares;
+  const auto share = std::ranges::find(shares, here, &NodeShare::node);
+  const bool asked = job.spec->resources && !job.spec->resources->distribution.empty();
+  if (share == shares.end() || shares.size() < 2 || !asked) return;
+  const auto ranks = ranks_by_node(*job.spec, shares);
+  const auto& own = ranks[static_cast<std::size_t>(share - shares.begin())];
+  to.mutable_ranks()->Assign(own.begin(), own.end());
+}
+
 void grant_resources(const State& state, const Job& job, NodeIndex here, wire::LaunchPlan& to) {
   const auto& shares = job.placement->shares;
   const auto share = std::ranges::find(shares, here, &NodeShare::node);
   if (share == shares.end()) return;
-  if (job.spec->resources && !job.spec->resources->distribution.empty()) {
-    const auto ranks = ranks_by_node(*job.spec, shares);
-    for (const std::uint32_t rank : ranks[static_cast<std::size_t>(share - shares.begin())]) to.add_ranks(rank);
-  }
   const NodeDef& def = *state.node(here).def;
   for (const NodeGres& kind : def.kinds)
     if (kind.name == "gpu") to.set_node_has_gpus(true);

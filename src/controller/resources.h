@@ -18,7 +18,9 @@ std::string gres_tres_of(const State& state, const Partition& partition);
 wire::Licences show_licences(const State& state);
 wire::TopologyView show_topology(const State& state);
 
-// This node's part of a running job: task numbers, CPUs, devices.
+// The numbers of the tasks that this node has, where they are not in block order.
+void put_ranks(const Job& job, NodeIndex here, wire::LaunchPlan& to);
+// This node's part of a running job: CPUs, devices.
 void grant_resources(const State& state, const Job& job, NodeIndex here, wire::LaunchPlan& to);
 void put_devices(const NodeDef& def, const ShareDetail& detail,
                  google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to);

@@ -280,9 +280,7 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
   put_site(settings_.cluster, plan);
   plan.set_partition(commit_.durable().partition(job.spec->partition).def.name);
   plan.set_group_name(job.spec->owner->group_name);
-  const google::protobuf::RepeatedField<std::uint32_t> ranks = plan.ranks();
   grant_resources(commit_.durable(), job, index, plan);
-  *plan.mutable_ranks() = ranks;
   keep_to_job(job, index, order.plan(), plan);
   const Node& node = commit_.durable().node(index);
   plan.set_node_name(node.def->name);
