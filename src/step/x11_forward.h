@@ -24,11 +24,11 @@ class X11Forward {
   X11Forward& operator=(const X11Forward&) = delete;
   ~X11Forward();
 
-  // Finds a free display on loopback. authority_entry() is what the file must hold that lets the user's programs, and
-  // nobody else's, use it.
+  // Finds a display that is free on all of loopback. authority_entry() is what the file must hold that lets the user's
+  // programs, and nobody else's, use it.
   Result<void> open(std::uint32_t screen);
   std::string authority_entry() const { return xauthority_entry(number_, cookie_); }
-  bool is_open() const { return listener_ >= 0; }
+  bool is_open() const { return !listeners_.empty(); }
   const std::string& display() const { return display_; }  // DISPLAY
   wire::X11Piece greeting() const;
 
@@ -44,10 +44,10 @@ class X11Forward {
     std::string unsent;
     bool ended = false;  // srun's side is: closed when all is written
   };
-  void accept_all();
+  void accept_all(int listener);
   void flush(Connection& connection);
 
-  int listener_ = -1;
+  std::vector<int> listeners_;  // 127.0.0.1 and, where there is one, ::1
   std::uint32_t number_ = 0;
   std::string display_, cookie_;
   std::map<std::uint32_t, Connection> connections_;
