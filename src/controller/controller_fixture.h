@@ -73,11 +73,15 @@ class SilentNodes final : public ResourceManager {
   bool tell_keeper(const std::string&, const wire::StepToNode&) override { return has_room; }
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string&, const wire::Suspend&) override {}
-  bool tell_step(const std::string&, const wire::StepOrder&) override { return has_room; }
+  bool tell_step(const std::string&, const wire::StepOrder& order) override {
+    note = order.note();
+    return has_room;
+  }
   void stop_nodes() override {}
   bool has_room = true;
   std::size_t kills = 0, forgets = 0;
   std::vector<wire::LaunchPlan> launched;
+  std::string note;  // of the last order to a step
 };
 
 class AnyIdentity final : public Identities {

@@ -84,6 +84,26 @@ TEST_F(NodeReportsTest, What_there_is_no_room_for_on_the_way_to_a_node_is_to_com
   EXPECT_EQ(ask(UserId{1000}, line).failure().code(), 2016u);
 }
 
+TEST_F(NodeReportsTest, A_line_for_a_job_does_not_steer_the_terminal_that_shows_it) {
+  const JobKey key = run_job({0, 1});
+  start();
+  report("n1", {});
+  wire::Request line;
+  line.mutable_notify_job()->mutable_step()->mutable_job()->set_job_id(state.job(key).id.value);
+  line.mutable_notify_job()->set_text(
+      "gr\u00fcn \x1b[2J\xc2\x9b"
+      "2J");
+  EXPECT_TRUE(ask(UserId{1000}, line).has_done());
+  EXPECT_EQ(silent.note,
+            "gr\u00fcn \\x1b[2J\\xc2\\x9b"
+            "2J");
+  std::string many = "a";
+  while (many.size() < 4093) many += "\u00fc";
+  line.mutable_notify_job()->set_text("\x01" + many);
+  EXPECT_TRUE(ask(UserId{1000}, line).has_done());
+  EXPECT_TRUE(silent.note == "\\x01" + many.substr(0, 4091)) << "no letter is cut in two";
+}
+
 TEST_F(NodeReportsTest, A_step_is_to_be_asked_for_again_while_its_keeper_has_not_come_back_to_this_controller) {
   const JobKey key = run_job({0, 1});
   start();

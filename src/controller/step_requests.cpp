@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/shown_text.h"
 #include "controller/commands.h"
 #include "controller/queries.h"
 #include "controller/step_views.h"
@@ -238,6 +239,15 @@ void Commands::attach_step(const wire::AttachStep& ask) {
 
 // ---- telling ----
 
+// What reaches a terminal must not steer it.
+static std::string note_of(const std::string& text) {
+  std::string note = shown_text(text);
+  std::size_t kept = std::min<std::size_t>(note.size(), notice_bytes_max);
+  while (kept > 0 && kept < note.size() && (note[kept] & 0xc0) == 0x80) --kept;  // no letter is cut in two
+  note.resize(kept);
+  return note;
+}
+
 // To the first node of each running step: one line for each, however many nodes it has.
 void Commands::notify_job(const wire::NotifyJob& ask) {
   const Job* job = job_of_step(ask.step());
@@ -246,10 +256,7 @@ void Commands::notify_job(const wire::NotifyJob& ask) {
   wire::StepOrder order;
   order.set_job_key(job->key.value);
   order.set_attempt(job->attempt.value);
-  // What reaches a terminal must not steer it.
-  std::string text;
-  for (const char c : ask.text()) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  order.set_note(text.substr(0, notice_bytes_max));
+  order.set_note(note_of(ask.text()));
   bool told = false;
   for (const RunningStep& step : running_steps(state, *job)) {
     if (ask.step().has_step() && ask.step().step() != step.id) continue;
