@@ -12,8 +12,10 @@ std::uint64_t start_time_of(pid_t pid);  // 0: no such process
 
 // Processes that belong to the attempt: its recorded tasks, their sessions, whatever carries its directory in
 // MILLRACE_ATTEMPT, and everything below those. Zombies do not count. A process that has left its session, cleaned its
-// environment and lost its parents escapes; only a cgroup holds that one.
-std::vector<pid_t> find_leftovers(const AttemptRecord& record, const std::string& attempt_directory);
+// environment and lost its parents escapes; only a cgroup holds that one. So does one whose variable lies beyond what
+// MarkerSearch reads; `cut_short`: how many processes had more.
+std::vector<pid_t> find_leftovers(const AttemptRecord& record, const std::string& attempt_directory,
+                                  std::size_t* cut_short = nullptr);
 
 // Of all attempts of this spool whose folders are gone: their supervisors, and whatever carries such a folder in
 // MILLRACE_ATTEMPT.

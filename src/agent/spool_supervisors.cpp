@@ -244,13 +244,17 @@ void SpoolSupervisors::sweep(AttemptName name) {
   sweeps_.erase(name);
   const auto record = spool_.read(name);
   if (record && record->boot_id == settings_.boot_id) {
-    const auto left = find_leftovers(*record, spool_.path_of(name));
+    std::size_t cut_short = 0;
+    const auto left = find_leftovers(*record, spool_.path_of(name), &cut_short);
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
     const bool cleared = clear_isolation(record->isolation);
     if (!left.empty() || !cleared) {
       sweeps_[name] = loop_.after(sweep_again, [this, name] { sweep(name); });
       return;
     }
+    if (cut_short > 0)
+      settings_.log("attempt " + text_of(name) + ": the environments of " + std::to_string(cut_short) +
+                    " processes are too long to be read to their ends; none of them is taken for a part of it");
   }
   end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor of the attempt was lost");
 }
