@@ -8,8 +8,10 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t key_max = 64, value_max = 1024, name_max = 256;
+constexpr std::size_t thread_max = 64;              // what a task calls its thread: kept while it waits
 constexpr std::size_t entry_bytes = 160;            // what a map needs for an entry besides its texts
 constexpr std::size_t open_questions_max = 4096;    // of all tasks here: each asks one and waits for its answer
+constexpr std::size_t reply_bytes_max = 16u << 20;  // not taken yet: a mapping of many tasks is long, a question short
 constexpr std::size_t fence_bytes_max = 15u << 20;  // of one node: a message
 constexpr const char* too_many_questions = "asks without waiting for answers";
 constexpr std::string_view fence_name = "pmi";
@@ -61,6 +63,7 @@ void PmiServer::reply(std::uint32_t rank, std::string_view name, Pairs pairs, st
   if (pmi2 && !thread.empty()) pairs.insert(pairs.begin(), {"thrid", std::string{thread}});
   const PmiCommand command{std::string{name}, std::move(pairs)};
   replies_.emplace_back(rank, pmi2 ? format_pmi2(command) : format_pmi1(command));
+  reply_bytes_ += replies_.back().second.size();
 }
 
 void PmiServer::take(std::uint32_t rank, std::string_view bytes) {
@@ -68,7 +71,10 @@ void PmiServer::take(std::uint32_t rank, std::string_view bytes) {
   if (found == clients_.end()) return;
   Client& client = found->second;
   client.reader.feed(bytes);
-  while (const auto command = client.reader.next()) obey(rank, client, *command);
+  while (const auto command = client.reader.next()) {
+    if (reply_bytes_ > reply_bytes_max) return abort(rank, 1, too_many_questions);
+    obey(rank, client, *command);
+  }
   if (client.reader.is_broken()) abort(rank, 1, "does not speak PMI");
 }
 
@@ -94,10 +100,15 @@ bool PmiServer::has_room(std::size_t size) {
   return bytes_ <= facts_.table_bytes_max;
 }
 
-std::string PmiServer::put(std::string_view key, std::string_view value) {
+std::string PmiServer::check(std::string_view key, std::string_view value) {
   if (key.empty() || key.size() > key_max) return "key_too_long";
   if (value.size() > value_max) return "value_too_long";
   if (!has_room(key.size() + value.size())) return "too_many_keys";
+  return {};
+}
+
+std::string PmiServer::put(std::string_view key, std::string_view value) {
+  if (std::string problem = check(key, value); !problem.empty()) return problem;
   fresh_.insert_or_assign(std::string{key}, std::string{value});
   return {};
 }
@@ -171,9 +182,17 @@ void PmiServer::put_node_attribute(std::string key, std::string value) {
   node_attributes_[std::move(key)] = std::move(value);
 }
 
-void PmiServer::wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread) {
-  if (waiting_for_attribute_.size() >= open_questions_max) return abort(rank, 1, too_many_questions);
-  waiting_for_attribute_.emplace(std::string{key}, Waiting{rank, std::string{thread}});
+// A task waits once for a key, so that one value has no more answers than there are tasks here.
+std::string PmiServer::wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread) {
+  if (key.empty() || key.size() > key_max) return "key_too_long";
+  if (thread.size() > thread_max) return "thrid_too_long";
+  const auto [first, last] = waiting_for_attribute_.equal_range(key);
+  if (std::any_of(first, last, [&](const auto& entry) { return entry.second.rank == rank; })) return "waits_already";
+  if (waiting_for_attribute_.size() >= open_questions_max)
+    abort(rank, 1, too_many_questions);
+  else
+    waiting_for_attribute_.emplace(std::string{key}, Waiting{rank, std::string{thread}});
+  return {};
 }
 
 void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& command) {
@@ -218,16 +237,17 @@ void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& 
   } else if (name == "info-getjobattr") {
     found_or_not(job_attribute(command.get("key")));
   } else if (name == "info-putnodeattr") {
-    if (!has_room(command.get("key").size() + command.get("value").size())) return outcome("too_many_keys");
-    outcome({});
+    const std::string problem = check(command.get("key"), command.get("value"));
+    outcome(problem);
+    if (!problem.empty()) return;
     put_node_attribute(std::string{command.get("key")}, std::string{command.get("value")});
   } else if (name == "info-getnodeattr") {
     const auto found = node_attributes_.find(std::string{command.get("key")});
     const std::string_view wait = command.get("wait");
-    if (found == node_attributes_.end() && (wait == "TRUE" || wait == "true"))
-      wait_for_attribute(rank, command.get("key"), thread);
-    else
-      found_or_not(found == node_attributes_.end() ? std::nullopt : std::optional{found->second});
+    if (found != node_attributes_.end()) return found_or_not(found->second);
+    if (wait != "TRUE" && wait != "true") return found_or_not(std::nullopt);
+    if (const std::string problem = wait_for_attribute(rank, command.get("key"), thread); !problem.empty())
+      outcome(problem);
   } else if (name == "name-publish") {
     ask_name(rank, wire::MpiName::PUBLISH, command.get("name"), command.get("port"), thread);
   } else if (name == "name-lookup") {

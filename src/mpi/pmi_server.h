@@ -33,7 +33,10 @@ class PmiServer {
   void hear(const wire::MpiToNode& message);              // from the other nodes
   void task_ended(std::uint32_t rank, bool failed);
 
-  std::vector<std::pair<std::uint32_t, std::string>> take_replies() { return std::exchange(replies_, {}); }
+  std::vector<std::pair<std::uint32_t, std::string>> take_replies() {
+    reply_bytes_ = 0;
+    return std::exchange(replies_, {});
+  }
   std::vector<wire::MpiFromNode> take_outgoing() { return std::exchange(outgoing_, {}); }
 
  private:
@@ -49,12 +52,13 @@ class PmiServer {
   void obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& command);
   void reply(std::uint32_t rank, std::string_view name, Pairs pairs, std::string_view thread = {});
   void begin(std::uint32_t rank, Client& client, const PmiCommand& command);
-  std::string put(std::string_view key, std::string_view value);  // empty, or what is wrong with it
+  std::string check(std::string_view key, std::string_view value);  // the same; takes the room
+  std::string put(std::string_view key, std::string_view value);    // empty, or what is wrong with it
   std::optional<std::string> find(std::string_view key) const;
   std::optional<std::string> job_attribute(std::string_view key) const;
   bool has_room(std::size_t size);  // and takes it
   void put_node_attribute(std::string key, std::string value);
-  void wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread);
+  std::string wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread);
   void enter_fence(std::uint32_t rank, Client& client, std::string_view thread);
   void join_if_all_in();
   void leave_fence();
@@ -71,7 +75,7 @@ class PmiServer {
     std::uint32_t rank;
     std::string thread;
   };
-  std::multimap<std::string, Waiting> waiting_for_attribute_;
+  std::multimap<std::string, Waiting, std::less<>> waiting_for_attribute_;
   struct NameAsked {
     std::uint32_t rank;
     wire::MpiName::Kind kind;
@@ -83,6 +87,7 @@ class PmiServer {
   bool joined_ = false;
   bool aborted_ = false;
   std::vector<std::pair<std::uint32_t, std::string>> replies_;
+  std::size_t reply_bytes_ = 0;  // in replies_
   std::vector<wire::MpiFromNode> outgoing_;
 };
 

@@ -213,6 +213,51 @@ TEST_F(Pmi, Questions_without_an_end_abort_the_step) {
   EXPECT_EQ(abort_->text(), "asks without waiting for answers");
 }
 
+TEST_F(Pmi, Attributes_of_a_node_have_the_bounds_of_other_values) {
+  begin_pmi2(0);
+  const auto put = [&](std::size_t key, std::size_t value) {
+    return say(0,
+               pmi2("cmd=info-putnodeattr;key=" + std::string(key, 'k') + ";value=" + std::string(value, 'v') + ";"));
+  };
+  EXPECT_EQ(put(64, 1024), pmi2("cmd=info-putnodeattr-response;rc=0;"));
+  EXPECT_EQ(put(65, 1), pmi2("cmd=info-putnodeattr-response;rc=1;errmsg=key_too_long;"));
+  EXPECT_EQ(put(1, 1025), pmi2("cmd=info-putnodeattr-response;rc=1;errmsg=value_too_long;"));
+  EXPECT_EQ(say(0, pmi2("cmd=info-getnodeattr;key=k;wait=FALSE;")),
+            pmi2("cmd=info-getnodeattr-response;rc=0;flag=FALSE;"));
+  EXPECT_EQ(say(0, pmi2("cmd=info-getnodeattr;key=" + std::string(65, 'w') + ";wait=TRUE;")),
+            pmi2("cmd=info-getnodeattr-response;rc=1;errmsg=key_too_long;"));
+}
+
+TEST_F(Pmi, Task_waits_once_for_an_attribute) {
+  begin_pmi2(0);
+  begin_pmi2(1);
+  const std::string ask = pmi2("cmd=info-getnodeattr;key=shm;wait=TRUE;");
+  EXPECT_EQ(say(0, ask), "");
+  EXPECT_EQ(say(0, ask), pmi2("cmd=info-getnodeattr-response;rc=1;errmsg=waits_already;"));
+  EXPECT_EQ(say(1, pmi2("cmd=info-getnodeattr;thrid=" + std::string(65, '7') + ";key=shm;wait=TRUE;")),
+            pmi2("cmd=info-getnodeattr-response;thrid=" + std::string(65, '7') + ";rc=1;errmsg=thrid_too_long;"));
+  EXPECT_EQ(say(1, ask), "");
+  EXPECT_EQ(
+      say(1, pmi2("cmd=info-putnodeattr;key=shm;value=/x;")),
+      pmi2("cmd=info-putnodeattr-response;rc=0;") + pmi2("cmd=info-getnodeattr-response;rc=0;flag=TRUE;value=/x;"));
+  EXPECT_EQ(heard(0), pmi2("cmd=info-getnodeattr-response;rc=0;flag=TRUE;value=/x;"));
+}
+
+TEST_F(Pmi, Short_questions_with_long_answers_abort_the_step) {
+  PmiFacts facts;
+  facts.name = "12.0";
+  facts.ranks = {0};
+  facts.process_mapping = std::string(4u << 20, 'm');
+  PmiServer server(facts);
+  std::string heap = "cmd=init pmi_version=1 pmi_subversion=1\n";
+  for (int i = 0; i < 100; ++i) heap += "cmd=get kvsname=12.0 key=PMI_process_mapping\n";
+  server.take(0, heap);
+  EXPECT_LE(server.take_replies().size(), 6u);
+  const auto said = server.take_outgoing();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].abort().text(), "asks without waiting for answers");
+}
+
 TEST_F(Pmi, Small_keys_are_counted_with_what_it_costs_to_keep_them) {
   PmiFacts facts;
   facts.name = "12.0";

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/hostlist.h"
 #include "core/model/layout.h"
@@ -23,6 +24,9 @@ namespace {
 // A task that does not read its answers is not read either, and none is read for longer than a turn: the supervisor
 // has others to serve, and its memory is not the job's.
 constexpr std::size_t unsent_max = 1u << 20;
+// What one task says may have answers to others: a value that many wait for, a fence. While this waits for all of them
+// together none is read; a task that has more waiting than a task may is cut off.
+constexpr std::size_t unsent_of_task_max = 16u << 20, unsent_of_step_max = 64u << 20;
 constexpr int reads_per_turn = 4, last_reads = 64;
 
 class PmiTasks final : public StepMpi {
@@ -60,7 +64,7 @@ class PmiTasks final : public StepMpi {
   void add_polls(std::vector<pollfd>& polls, bool may_read) const override {
     for (const auto& [rank, task] : tasks_) {
       if (task.fd < 0) continue;
-      const int in = may_read && task.unsent.size() <= unsent_max ? POLLIN : 0, out = task.unsent.empty() ? 0 : POLLOUT;
+      const int in = may_read && may_ask(task) ? POLLIN : 0, out = task.waits() == 0 ? 0 : POLLOUT;
       if ((in | out) != 0) polls.push_back({task.fd, static_cast<short>(in | out), 0});
     }
   }
@@ -86,16 +90,27 @@ class PmiTasks final : public StepMpi {
   struct Task {
     int fd = -1;
     std::string unsent;
+    std::size_t sent = 0;  // of it, at its front
+    std::size_t waits() const { return unsent.size() - sent; }
   };
 
-  static void close_end(Task& task) {
+  bool may_ask(const Task& task) const { return task.waits() <= unsent_max && unsent_ <= unsent_of_step_max; }
+
+  void drop_unsent(Task& task) {
+    unsent_ -= task.waits();
+    task.unsent = {};
+    task.sent = 0;
+  }
+
+  void close_end(Task& task) {
     if (task.fd >= 0) close(task.fd);
     task.fd = -1;
+    drop_unsent(task);
   }
 
   void read_from(std::uint32_t rank, Task& task, int reads) {
     char buffer[4096];  // what is asked in it has answers a hundred times as long
-    for (; reads > 0 && task.fd >= 0 && task.unsent.size() <= unsent_max; --reads) {
+    for (; reads > 0 && task.fd >= 0 && may_ask(task); --reads) {
       const ssize_t count = recv(task.fd, buffer, sizeof buffer, MSG_DONTWAIT);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) break;
@@ -113,25 +128,29 @@ class PmiTasks final : public StepMpi {
       Task& task = tasks_[rank];
       if (task.fd < 0) continue;
       task.unsent += text;
+      unsent_ += text.size();
       flush(task);
+      if (task.waits() > unsent_of_task_max) close_end(task);
     }
   }
 
-  static void flush(Task& task) {
-    while (task.fd >= 0 && !task.unsent.empty()) {
-      const ssize_t count = send(task.fd, task.unsent.data(), task.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  void flush(Task& task) {
+    while (task.fd >= 0 && task.waits() > 0) {
+      const ssize_t count = send(task.fd, task.unsent.data() + task.sent, task.waits(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) {
-        if (errno != EAGAIN) task.unsent.clear();  // reading says that it is gone
-        return;
-      }
-      task.unsent.erase(0, static_cast<std::size_t>(count));
+      if (count < 0 && errno != EAGAIN) return drop_unsent(task);  // reading says that it is gone
+      if (count < 0) break;
+      task.sent += static_cast<std::size_t>(count);
+      unsent_ -= static_cast<std::size_t>(count);
     }
+    // Half of it at least, so that no byte is moved often.
+    if (task.sent > task.unsent.size() / 2) task.unsent.erase(0, std::exchange(task.sent, 0));
   }
 
   PmiFacts facts_;
   PmiServer server_;
   std::map<std::uint32_t, Task> tasks_;
+  std::size_t unsent_ = 0;  // of all tasks
 };
 
 }  // namespace

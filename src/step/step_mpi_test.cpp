@@ -47,6 +47,33 @@ TEST(PmiTasks, Task_that_does_not_read_its_answers_is_not_read) {
   close(spec.kept_fd);
 }
 
+TEST(PmiTasks, Long_answers_arrive_whole) {
+  const auto tasks = make_pmi(plan_of_one_task(), {0});
+  TaskSpec spec;
+  ASSERT_TRUE(tasks->prepare_task(0, spec));
+  constexpr std::size_t questions = 16'000;
+  std::string heap = "cmd=init pmi_version=1 pmi_subversion=1\n", heard;
+  std::string expected = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+  for (std::size_t i = 0; i < questions; ++i) {
+    heap += "cmd=get kvsname=12 key=" + std::to_string(i) + "\n";
+    expected += "cmd=get_result rc=-1 msg=key_not_found value=unknown\n";
+  }
+  char buffer[3000];
+  for (std::size_t turns = 0; turns < 10'000 && heard.size() < expected.size(); ++turns) {
+    const ssize_t count = send(spec.kept_fd, heap.data(), heap.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count > 0) heap.erase(0, static_cast<std::size_t>(count));
+    std::vector<pollfd> polls;
+    tasks->add_polls(polls, true);
+    ASSERT_EQ(polls.size(), 1u);
+    polls[0].revents = polls[0].events;
+    tasks->handle(polls[0]);
+    const ssize_t got = recv(spec.kept_fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (got > 0) heard.append(buffer, static_cast<std::size_t>(got));
+  }
+  EXPECT_EQ(heard, expected);
+  close(spec.kept_fd);
+}
+
 TEST(PmiTasks, Nothing_is_read_that_cannot_be_passed_on) {
   const auto tasks = make_pmi(plan_of_one_task(), {0});
   TaskSpec spec;
