@@ -26,8 +26,9 @@ Decision decide_set_partition(const State& state, const PartitionDef& def, bool 
     return refuse(RefusalCode::invalid_partition,
                   "partition " + def.name + " is there already; scontrol update changes it");
   if (!create && !known) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + def.name);
-  for (const std::string& name : def.nodes)
-    if (!state.find_node(name)) return refuse(RefusalCode::invalid_node_name, "there is no node " + name);
+  const auto found = find_nodes(state, def.nodes);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (!found[i]) return refuse(RefusalCode::invalid_node_name, "there is no node " + def.nodes[i]);
   if (!def.qos.empty() && !state.find_qos(def.qos))
     return refuse(RefusalCode::invalid_qos, "there is no QOS " + def.qos + "; sacctmgr add qos makes one");
   if (def.default_time_minutes > def.max_time_minutes)

@@ -77,14 +77,23 @@ Checked put_tres_per_task(const State& state, const ResourceWishes& wishes, JobS
 Checked check_features(const State& state, const std::string& text, RefusalCode code) {
   const auto parsed = parse_features(text);
   if (!parsed) return refuse(code, parsed.error().story);
+  const std::vector<std::string> wanted = names_in(*parsed);
+  std::set<std::string_view> missing{wanted.begin(), wanted.end()};
   std::set<std::string> known;
-  for (const auto& [index, node] : state.nodes)
-    if (node->configured)
-      for (std::string& feature : available_features_of(*node->def)) known.insert(std::move(feature));
-  for (const std::string& name : names_in(*parsed))
-    if (!known.contains(name))
-      return refuse(code, "no node has the feature '" + name + "'; there is: " + joined(known));
-  return {};
+  std::set<std::string_view> read;  // what nodes are told to have: the same text for most of them
+  std::string_view last;
+  for (const auto& [index, node] : state.nodes) {
+    if (missing.empty()) return {};
+    const std::string_view features = node->def->features;
+    if (!node->configured || features == last || !read.insert(features).second) continue;
+    last = features;
+    for (std::string& feature : available_features_of(*node->def)) {
+      missing.erase(feature);
+      known.insert(std::move(feature));
+    }
+  }
+  if (missing.empty()) return {};
+  return refuse(code, "no node has the feature '" + std::string{*missing.begin()} + "'; there is: " + joined(known));
 }
 
 Checked put_licences(const State& state, const std::string& text, ResourceRequest& out) {
@@ -122,7 +131,7 @@ Checked put_flags(const std::string& text, ResourceRequest& out) {
   return {};
 }
 
-Checked put_layout(const State& state, const ResourceWishes& wishes, ResourceRequest& out) {
+Checked put_layout(const State& state, const ResourceWishes& wishes, JobSpec& spec, ResourceRequest& out) {
   if (wishes.distribution) {
     const auto parsed = parse_distribution(*wishes.distribution);
     if (!parsed) return refuse(RefusalCode::bad_distribution, parsed.error().story);
@@ -131,16 +140,22 @@ Checked put_layout(const State& state, const ResourceWishes& wishes, ResourceReq
   if (!wishes.task_nodes) return {};
   const auto names = expand_hostlist(*wishes.task_nodes);
   if (!names) return refuse(RefusalCode::invalid_node_name, names.error().story);
+  if (spec.tasks == 0) spec.tasks = static_cast<std::uint32_t>(names->size());
+  if (spec.tasks != names->size() && !names->empty())
+    return refuse(RefusalCode::bad_task_count, "--distribution=arbitrary: " + std::to_string(spec.tasks) +
+                                                   " tasks, but " + std::to_string(names->size()) +
+                                                   " nodes are listed");
+  const auto found = find_nodes(state, *names);
   out.task_nodes.clear();
-  for (const std::string& name : *names) {
-    const auto index = state.find_node(name);
-    if (!index) return refuse(RefusalCode::invalid_node_name, "no such node: " + name);
-    out.task_nodes.push_back(index->value);
+  out.task_nodes.reserve(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) return refuse(RefusalCode::invalid_node_name, "no such node: " + (*names)[i]);
+    out.task_nodes.push_back(found[i]->value);
   }
   return {};
 }
 
-Checked put_texts(const State& state, const ResourceWishes& wishes, ResourceRequest& out) {
+Checked put_texts(const State& state, const ResourceWishes& wishes, JobSpec& spec, ResourceRequest& out) {
   if (wishes.features) {
     if (auto known = check_features(state, *wishes.features, RefusalCode::invalid_feature); !known) return known;
     out.features = *wishes.features;
@@ -163,7 +178,7 @@ Checked put_texts(const State& state, const ResourceWishes& wishes, ResourceRequ
                         std::to_string(node_counts_max) + " would be right");
     out.node_counts = *std::move(counts);
   }
-  return put_layout(state, wishes, out);
+  return put_layout(state, wishes, spec, out);
 }
 
 void put_numbers(const ResourceWishes& wishes, ResourceRequest& out) {
@@ -227,7 +242,7 @@ Checked apply_wishes(const State& state, const ResourceWishes& wishes, JobSpec& 
   if (auto done = put_asks(state, wishes.gpus_per_socket, GresScope::socket, true, request); !done) return done;
   if (auto done = put_tres_per_task(state, wishes, spec, request); !done) return done;
   if (auto done = put_asks(state, wishes.gpus_per_task, GresScope::task, true, request); !done) return done;
-  if (auto done = put_texts(state, wishes, request); !done) return done;
+  if (auto done = put_texts(state, wishes, spec, request); !done) return done;
   put_numbers(wishes, request);
   if (auto done = check_consistent(spec, request); !done) return done;
   spec.resources = request == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(std::move(request));

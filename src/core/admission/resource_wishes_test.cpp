@@ -197,6 +197,32 @@ TEST_F(Requests, What_can_never_be_had_is_refused_with_the_nearest_that_can) {
   EXPECT_EQ(submit({.distribution = "sideways"}).substr(0, 31), "distribution 'sideways': 'sidew");
 }
 
+TEST_F(Requests, A_list_has_a_node_for_each_task) {
+  const auto with = [&](const std::string& list, std::uint32_t tasks) {
+    SubmitJob ask = asking({.distribution = "arbitrary", .task_nodes = list}, tasks);
+    ask.spec.min_nodes = ask.spec.max_nodes = 2;
+    return submit(ask);
+  };
+  ASSERT_EQ(with("n1,n0,n1", 3), "1");
+  EXPECT_EQ(last().resource_request().task_nodes, (std::vector<std::uint32_t>{1, 0, 1}));
+  EXPECT_EQ(with("n1,n0,n1", 2), "--distribution=arbitrary: 2 tasks, but 3 nodes are listed");
+  ASSERT_EQ(with("n1,n0,n1", 0), "2");
+  EXPECT_EQ(last().tasks, 3u) << "as many as the list has, where nothing else is said";
+  EXPECT_EQ(with("n1,y,x", 3), "no such node: y");
+  EXPECT_EQ(with("n1,y,x", 4), "--distribution=arbitrary: 4 tasks, but 3 nodes are listed") << "none is looked up";
+}
+
+TEST_F(Requests, Names_of_many_nodes_are_found_as_those_of_one) {
+  std::vector<NodeDef> defs = {*state_.node(NodeIndex{1}).def};
+  happen({ClusterConfigured{defs, {}, {}, now_}});  // n0 is configured no longer
+  const std::vector<std::string> names{"n1", "n1", "x", "n0", "n1", "", "x"};
+  const auto found = find_nodes(state_, names);
+  ASSERT_EQ(found.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(found[i], state_.find_node(names[i])) << names[i];
+  EXPECT_EQ(found[0], NodeIndex{1});
+  EXPECT_TRUE(find_nodes(state_, {}).empty());
+}
+
 TEST_F(Requests, Several_partitions_those_without_a_required_node_excepted) {
   SubmitJob ask = asking({});
   ask.partition = "main,other";

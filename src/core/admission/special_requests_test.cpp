@@ -195,6 +195,8 @@ TEST_F(SpecialRequests, Program_without_an_allocation_takes_nothing_from_others)
 TEST_F(SpecialRequests, A_list_of_nodes_may_repeat_some_and_is_no_longer_than_the_cluster) {
   EXPECT_EQ(resolve_nodes(state_, "n1,n0,n1"), (std::vector<std::uint32_t>{1, 0}));
   EXPECT_EQ(resolve_nodes(state_, "n0,gone").error().notes, std::vector<std::string>{"no such node: gone"});
+  EXPECT_EQ(resolve_nodes(state_, "gone").error().notes, std::vector<std::string>{"no such node: gone"});
+  EXPECT_EQ(resolve_nodes(state_, "n1,b,n1,a").error().notes, std::vector<std::string>{"no such node: b"});
   std::string list = "n[0-1]";
   for (int i = 0; i < 60; ++i) list += ",n[0-1]";
   const auto refused = resolve_nodes(state_, list);

@@ -2,6 +2,7 @@
 #include "core/admission/submit_job.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -170,12 +171,12 @@ void set_partitions(JobSpec& spec, const std::vector<PartitionIndex>& partitions
 
 std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions,
                                        const std::vector<std::uint32_t>& required) {
+  if (required.empty()) return partitions;
   std::vector<PartitionIndex> out;
   for (const PartitionIndex each : partitions) {
-    const std::vector<NodeIndex>& nodes = state.partition(each).nodes;
-    const auto is_there = [&](std::uint32_t index) {
-      return std::ranges::find(nodes, NodeIndex{index}) != nodes.end();
-    };
+    std::vector<NodeIndex> nodes = state.partition(each).nodes;
+    std::ranges::sort(nodes);
+    const auto is_there = [&](std::uint32_t index) { return std::ranges::binary_search(nodes, NodeIndex{index}); };
     if (std::ranges::all_of(required, is_there)) out.push_back(each);
   }
   return out.empty() ? std::vector{partitions.front()} : out;
@@ -224,30 +225,20 @@ std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& st
   const std::size_t names_max = 2 * state.nodes.size() + 64;
   const auto names = expand_hostlist(hostlist, names_max);
   if (!names) return refuse(RefusalCode::invalid_node_name, names.error().story);
-  if (names->size() == 1) {
-    const auto index = state.find_node(names->front());
-    if (!index) return refuse(RefusalCode::invalid_node_name, "no such node: " + names->front());
-    return std::vector{index->value};
-  }
-  std::map<std::string_view, std::uint32_t> left;  // not named so far
-  for (const auto& [index, node] : state.nodes)
-    if (node->configured) left.emplace(node->def->name, index.value);
-  for (const std::string& name : *names) {
-    const auto it = left.find(name);
-    if (it != left.end()) {
-      out.push_back(it->second);
-      left.erase(it);
-    } else if (!state.find_node(name)) {
-      return refuse(RefusalCode::invalid_node_name, "no such node: " + name);
-    }
+  const auto found = find_nodes(state, *names);
+  std::set<NodeIndex> named;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    if (!found[i]) return refuse(RefusalCode::invalid_node_name, "no such node: " + (*names)[i]);
+    if (named.insert(*found[i]).second) out.push_back(found[i]->value);
   }
   return out;
 }
 
 std::expected<void, Refusal> check_named_nodes(const State& state, const std::vector<std::uint32_t>& required,
                                                const std::vector<std::uint32_t>& excluded) {
+  const std::set<std::uint32_t> left_out{excluded.begin(), excluded.end()};
   for (const std::uint32_t node : required)
-    if (std::ranges::find(excluded, node) != excluded.end())
+    if (left_out.contains(node))
       return refuse(RefusalCode::invalid_node_name,
                     "node " + state.node(NodeIndex{node}).def->name + " is both required and excluded");
   return {};

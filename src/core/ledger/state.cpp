@@ -43,6 +43,35 @@ const Qos* State::find_qos(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<std::optional<NodeIndex>> find_nodes(const State& state, std::span<const std::string> names) {
+  std::vector<std::string_view> wanted{names.begin(), names.end()};
+  wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());  // most repeats are neighbours
+  std::ranges::sort(wanted);
+  wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());
+  std::vector<std::optional<NodeIndex>> found(wanted.size());
+  std::size_t left = wanted.size();
+  for (const auto& [index, node] : state.nodes) {
+    if (left == 0) break;
+    if (!node->configured) continue;
+    const auto at = std::ranges::lower_bound(wanted, std::string_view{node->def->name});
+    if (at == wanted.end() || *at != node->def->name) continue;
+    auto& one = found[static_cast<std::size_t>(at - wanted.begin())];
+    if (one) continue;
+    one = index;
+    --left;
+  }
+  std::vector<std::optional<NodeIndex>> out;
+  out.reserve(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0 && names[i] == names[i - 1])
+      out.push_back(out.back());
+    else
+      out.push_back(found[static_cast<std::size_t>(std::ranges::lower_bound(wanted, std::string_view{names[i]}) -
+                                                   wanted.begin())]);
+  }
+  return out;
+}
+
 JobId next_job_id(const State& state, JobId after) {
   const Policy& policy = *state.policy;
   JobId id{after.value + 1};

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -324,6 +325,9 @@ struct State {
     return found->edit();
   }
 };
+
+// The node of each of these names, as find_node() gives it: the nodes are looked through once for all of them.
+std::vector<std::optional<NodeIndex>> find_nodes(const State& state, std::span<const std::string> names);
 
 // The components of the job it belongs to, the leader first; of any other job its own key alone.
 std::vector<JobKey> whole_of(const Job& job);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -22,6 +24,30 @@ std::uint32_t at_a_time(const Distribution& distribution) {
       break;
   }
   return UINT32_MAX;
+}
+
+// Where each of many is in a list; of one that is there twice, the first place.
+template <class Key>
+class Places {
+ public:
+  explicit Places(std::vector<std::pair<Key, std::size_t>> places) : sorted_{std::move(places)} {
+    std::ranges::sort(sorted_);
+  }
+  std::optional<std::size_t> find(const Key& key) const {
+    const auto at = std::ranges::lower_bound(sorted_, key, {}, &std::pair<Key, std::size_t>::first);
+    return at != sorted_.end() && at->first == key ? std::optional{at->second} : std::nullopt;
+  }
+
+ private:
+  std::vector<std::pair<Key, std::size_t>> sorted_;
+};
+
+template <class Key, class List, class KeyOf>
+Places<Key> places_in(const List& list, KeyOf key_of) {
+  std::vector<std::pair<Key, std::size_t>> out;
+  out.reserve(list.size());
+  for (const auto& each : list) out.emplace_back(key_of(each), out.size());
+  return Places<Key>{std::move(out)};
 }
 
 }  // namespace
@@ -114,11 +140,13 @@ std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeInde
   if (even) return lay_out(Distribution{.order = NodeOrderOfTasks::cyclic}, tasks, capacities);
   if (distribution->order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty())
     return lay_out(*distribution, tasks, capacities);
+  if (ask.task_nodes.size() < nodes.size()) return {};  // some node would be without a task
   std::vector<std::uint32_t> out(nodes.size(), 0);
+  const auto places = places_in<std::uint32_t>(nodes, [](NodeIndex node) { return node.value; });
   for (const std::uint32_t node : ask.task_nodes) {
-    const auto at = std::ranges::find(nodes, NodeIndex{node});
-    if (at == nodes.end()) return {};
-    ++out[static_cast<std::size_t>(at - nodes.begin())];
+    const auto at = places.find(node);
+    if (!at) return {};
+    ++out[*at];
   }
   for (std::size_t i = 0; i < out.size(); ++i)
     if (out[i] == 0 || out[i] > capacities[i]) return {};
@@ -139,10 +167,12 @@ std::vector<std::vector<std::uint32_t>> ranks_by_node(const Distribution& distri
 std::vector<std::vector<std::uint32_t>> ranks_by_list(std::span<const std::string> task_nodes,
                                                       std::span<const std::string> nodes) {
   std::vector<std::vector<std::uint32_t>> out(nodes.size());
+  const auto places =
+      places_in<std::string_view>(nodes, [](const std::string& name) { return std::string_view{name}; });
   for (std::uint32_t rank = 0; rank < task_nodes.size(); ++rank) {
-    const auto at = std::ranges::find(nodes, task_nodes[rank]);
-    if (at == nodes.end()) return {};
-    out[static_cast<std::size_t>(at - nodes.begin())].push_back(rank);
+    const auto at = places.find(task_nodes[rank]);
+    if (!at) return {};
+    out[*at].push_back(rank);
   }
   if (std::ranges::any_of(out, [](const auto& ranks) { return ranks.empty(); })) return {};
   return out;
@@ -156,10 +186,9 @@ std::vector<std::vector<std::uint32_t>> ranks_by_node(const JobSpec& spec, std::
   if (distribution.order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty())
     return ranks_by_node(distribution, counts);
   std::vector<std::vector<std::uint32_t>> out(shares.size());
-  for (std::uint32_t rank = 0; rank < ask.task_nodes.size(); ++rank) {
-    const auto at = std::ranges::find(shares, NodeIndex{ask.task_nodes[rank]}, &NodeShare::node);
-    if (at != shares.end()) out[static_cast<std::size_t>(at - shares.begin())].push_back(rank);
-  }
+  const auto places = places_in<std::uint32_t>(shares, [](const NodeShare& share) { return share.node.value; });
+  for (std::uint32_t rank = 0; rank < ask.task_nodes.size(); ++rank)
+    if (const auto at = places.find(ask.task_nodes[rank])) out[*at].push_back(rank);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (out[i].size() != counts[i])
       return ranks_by_node(Distribution{}, counts);  // placed otherwise: every task still runs once
