@@ -9,7 +9,7 @@ void Pass::count_promises() {
   const std::size_t partitions = memo_->state().partitions->size();
   if (settings_.backfill == Backfill::conservative)
     count_.begin(settings_.depth, partitions, memo_->waiting());
-  else if (settings_.backfill != Backfill::none && settings_.backfill != Backfill::strict)
+  else  // each partition's first is told when it may start, also where nothing is free for anybody
     count_.begin_heads(partitions, memo_->waiting());
 }
 
