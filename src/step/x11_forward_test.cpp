@@ -48,7 +48,9 @@ class X11ForwardTest : public testing::Test {
     poll(polls.data(), polls.size(), 0);
     std::vector<wire::X11Piece> out;
     for (const pollfd& one : polls)
-      if (one.revents != 0) EXPECT_TRUE(forward_.handle(one, out));
+      if (one.revents != 0) {
+        EXPECT_TRUE(forward_.handle(one, out));
+      }
     return out;
   }
   std::size_t polled() const {
