@@ -2,8 +2,8 @@
 """Checks the habits that a compiler does not see. Run as the test `tidy`; prints what is wrong and where.
 
 Layout (clang-format 19), lengths of files and functions, first lines that say what belongs in a file, links and paths in the documentation, the
-changelog, lists of fields of stored records, words that have no place in this repository, and the messages of commits that origin/main does not have
-(where there is no such branch, that part is skipped). What was too long before the limits came stands in tools/tidy_exceptions.txt; its numbers
+changelog, lists of fields of stored records, words that have no place in this repository, places of planted bugs, and the messages of commits that
+origin/main does not have (where there is no such branch, that part is skipped). What was too long before the limits came stands in tools/tidy_exceptions.txt; its numbers
 may only become smaller. `tools/tidy.py --update` writes smaller ones, never larger or new ones."""
 
 import ast
@@ -178,6 +178,14 @@ def check_words(names):
                             if not (ROOT / name).parent.joinpath(path).exists())
 
 
+def check_mutants():
+    sys.path.insert(0, str(ROOT / "tests" / "mutants"))
+    from mutants import MUTANTS
+    for name, file, found, *_ in MUTANTS:
+        if "".join(line + "\n" for line in lines_of(file)).count(found) != 1:
+            yield f"tests/mutants/mutants.py: the place of {name} is not once in {file}"
+
+
 def new_commits():
     """[(hash, whether it is a merge, message)] of those that origin/main does not have; None where that is not known."""
     done = subprocess.run(["git", "log", "-z", "--format=%h %P%n%B", "origin/main..HEAD"], cwd=ROOT, capture_output=True, text=True, errors="replace")
@@ -205,7 +213,7 @@ def main():
         write_exceptions(found)
     texts = [name for name in tracked() if not name.startswith(("tests/golden/", "tests/fuzz/corpus/", "LICENSE"))]
     wrong = [*check_format(sources), *check_columns(sources), *check_lengths(found), *check_first_lines(sources, scripts),
-             *field_lists.check(sources, lines_of), *check_documents(tracked("*.md")), *check_changelog(), *check_words(texts)]
+             *field_lists.check(sources, lines_of), *check_documents(tracked("*.md")), *check_changelog(), *check_words(texts), *check_mutants()]
     commits = new_commits()
     wrong += check_commits(commits or [])
     seen = "no commits, because there is no origin/main to compare with" if commits is None else f"{len(commits)} commits"
