@@ -159,7 +159,7 @@ Result<void> EventLoop::on_signals(const std::vector<int>& signals, std::move_on
   auto watch = std::make_unique<Impl::SignalWatch>(impl_->context, std::move(handler));
   for (const int signal : signals) {
     error_code problem;
-    watch->set.add(signal, problem);
+    (void)watch->set.add(signal, problem);
     if (problem) return fail(Errc::io, "watch signal " + std::to_string(signal) + ": " + problem.message());
   }
   impl_->signals.push_back(std::move(watch));
@@ -171,7 +171,7 @@ struct DescriptorWatch::Inner {
   Inner(asio::io_context& context, int descriptor, Task on_read, Task on_write)
       : stream(context), readable(std::move(on_read)), writable(std::move(on_write)) {
     error_code problem;
-    stream.assign(descriptor, problem);
+    (void)stream.assign(descriptor, problem);
     MR_ASSERT(!problem);
   }
   asio::posix::stream_descriptor stream;
