@@ -34,25 +34,34 @@ Result<void> make_state_folder(const Configuration& configuration) {
   return in_context(own_directory(configuration.state_dir, 0700, user), "StateSaveLocation");
 }
 
+namespace {
+
+// Whole or not at all. A disk that is full must not keep the controller from starting: then the next start writes it.
+void write_cluster_name(const std::string& path, const std::string& name) {
+  const std::string fresh = path + ".new", line = name + "\n";
+  const Descriptor file{::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  const bool written = file && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+                       ::fsync(file.get()) == 0 && rename(fresh.c_str(), path.c_str()) == 0;
+  if (!written) (void)unlink(fresh.c_str());
+}
+
+}  // namespace
+
 Result<void> open_state_folder(const Configuration& configuration) {
   MR_TRY_VOID(make_private_directory(configuration.state_dir));
   const std::string path = configuration.state_dir + "/clustername";
-  const Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (!file) return fail_errno(Errc::io, path);
+  // Not to wait where somebody has put a pipe.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (!file && errno != ENOENT) return fail_errno(Errc::io, path);
+  if (!file) return write_cluster_name(path, configuration.cluster_name), Result<void>{};
   char text[4096];
   const ssize_t length = ::read(file.get(), text, sizeof text);
   if (length < 0) return fail_errno(Errc::io, "read " + path);
-  if (length == 0) {  // the first start, or one that died in it
-    const std::string line = configuration.cluster_name + "\n";
-    if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) || ::fsync(file.get()) != 0)
-      return fail_errno(Errc::io, "write " + path);
-    return {};
-  }
   const std::string_view name = trim({text, static_cast<std::size_t>(length)});
   if (name == configuration.cluster_name) return {};
   return fail(Errc::refused, "CLUSTER NAME MISMATCH: slurm.conf says ClusterName=" + configuration.cluster_name +
-                                 ", and StateSaveLocation has the state of cluster " + shown_text(name) +
-                                 ". Two clusters need a StateSaveLocation each. If this one has got another name, "
+                                 ", and StateSaveLocation has the state of cluster '" + shown_text(name) +
+                                 "'. Two clusters need a StateSaveLocation each. If this one has got another name, "
                                  "remove " +
                                  path + " and start again");
 }

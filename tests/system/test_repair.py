@@ -80,10 +80,13 @@ def test_state_of_another_cluster(checks, new_cluster, directory):
     other.controller.process.wait(limit(60))
     log = other.controller.log.read_text()
     checks.that("it refuses and says whose state it is", other.controller.process.returncode == 1 and "CLUSTER NAME MISMATCH" in log
-                and f"cluster {name}" in log and "ClusterName=someother" in log and "clustername" in log, log)
+                and f"cluster '{name}'" in log and "ClusterName=someother" in log and "clustername" in log, log)
+    (other.state / "clustername").unlink()
+    (other.state / "clustername.new").mkdir()  # as if the disk had no room for it
     other.configuration.write_text(text)
     other.start_controller()
     other.wait_for_controller()
+    checks.that("where the name cannot be written it starts all the same", not (other.state / "clustername").exists())
     checks.that("with its own name it has its jobs", str(job) in other.run("squeue", "-h", "-o", "%i").out.split())
 
 

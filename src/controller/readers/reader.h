@@ -2,7 +2,8 @@
 // site and their like.
 //
 // The controller calls its readers on the loop, one after the other, in the order of their list (readers.h):
-//   recovered  once, at the start, before anything is decided in this run. What is true then is old news: who tells
+//   recovered  once, at the start, with what the log held: the epoch and the configuration of this run are decided, and
+//              not durable yet. What is true then is old news: who tells
 //              somebody of what happens tells nothing of it. A run that died between a fact and what follows from it
 //              is made good where the fact itself is remembered in the ledger, and only there.
 //   advanced   after each step of the durable state, never twice for a fact and never out of order.
