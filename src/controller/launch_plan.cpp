@@ -3,7 +3,7 @@
 
 #include "controller/job_extras.h"
 #include "controller/resources.h"
-#include "controller/step_grants.h"
+#include "controller/steps/step_grants.h"
 #include "core/ledger/job_size.h"
 #include "core/model/withheld.h"
 

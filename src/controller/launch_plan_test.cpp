@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/step_grants.h"
+#include "controller/steps/step_grants.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_het_job.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "controller/rights.h"
+#include "controller/requests/request_table.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "controller/rights.h"
+#include "controller/requests/request_table.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_job.h"
@@ -201,9 +201,9 @@ TEST_F(RelayRights, Each_kind_of_request_has_its_row_and_is_taken_as_it_says) {
       expect(row, request, job == 1);
     }
   }
-  for (const RequestRight& right : request_rights())
+  for (const RequestRow& right : request_table())
     EXPECT_TRUE(known.contains(right.request)) << right.request << ": say who may ask that through a relay";
-  EXPECT_EQ(known.size(), request_rights().size());
+  EXPECT_EQ(known.size(), request_table().size());
   for (const UserId uid : {root_, slurm_, here_, nobody_})
     EXPECT_FALSE(taken(KeyRole::node, uid, wire::Request{})) << "a kind that we do not know";
 }

@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "agent.pb.h"
-#include "controller/rights.h"
+#include "controller/requests/request_table.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/compare.h"
 #include "core/model/account_change.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "controller/rights.h"
+#include "controller/requests/request_table.h"
 #include "request_schema.h"
 #include "small_controller.h"
 #include "small_state.h"
@@ -22,13 +22,13 @@ using B = wire::Request::BodyCase;
 TEST(Rights, Table_has_every_kind_of_request) {
   const Schema schema = read_schema();
   std::set<int> listed;
-  for (const RequestRight& right : request_rights())
+  for (const RequestRow& right : request_table())
     EXPECT_TRUE(listed.insert(static_cast<int>(right.request)).second) << "twice: " << static_cast<int>(right.request);
   std::size_t kinds = 0;
   for (const SchemaField& field : schema.at("Request")) {
     if (std::islower(field.type.front())) continue;  // what every request has: its number, the cluster it is meant for
     ++kinds;
-    EXPECT_TRUE(listed.contains(field.number)) << field.name << " is in no row of controller/rights";
+    EXPECT_TRUE(listed.contains(field.number)) << field.name << " is in no row of controller/requests/request_table";
   }
   EXPECT_EQ(kinds, listed.size());
   EXPECT_GT(kinds, 40u);
@@ -78,7 +78,7 @@ wire::Request empty_request(B kind) {
 }
 
 TEST(Rights, Requests_need_the_rank_of_their_row) {
-  for (const RequestRight& right : request_rights()) {
+  for (const RequestRow& right : request_table()) {
     if (right.rank == Rank::user || right.request == B::kShutdown) continue;
     fuzz::SmallController controller(fuzz::state_with_roles());
     for (const Role& role : roles) {

@@ -6,7 +6,7 @@
 
 #include "agent.pb.h"
 #include "base/prng.h"
-#include "controller/rights.h"
+#include "controller/requests/request_table.h"
 #include "core/admission/put_records_aside.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/compare.h"
@@ -176,7 +176,7 @@ class Sequence {
   std::string next_request() {
     std::string bytes = usual_request().SerializeAsString();
     if (random_.chance(1, 3)) {
-      const auto rights = request_rights();
+      const auto rights = request_table();
       std::uint64_t tag = static_cast<std::uint64_t>(rights[random_.below(rights.size())].request) << 3 | 2;
       bytes.clear();
       for (; tag >= 128; tag >>= 7) bytes += static_cast<char>(tag | 128);

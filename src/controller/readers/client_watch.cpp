@@ -103,9 +103,9 @@ void ClientWatch::wait_for(JobKey key, Waiter waiter) {
   const auto news = news_for(waiter, standing_of(key));
   if (!news || news->more()) {
     waiters_[key].push_back(waiter);
-    clients_.waits(waiter.client, waiter.number);
+    c_.clients.waits(waiter.client, waiter.number);
   }
-  if (news) clients_.reply(waiter.client, *news);
+  if (news) c_.clients.reply(waiter.client, *news);
 }
 
 void ClientWatch::tell(JobKey key) {
@@ -121,7 +121,7 @@ void ClientWatch::tell(JobKey key) {
     return last;
   });
   if (it->second.empty()) waiters_.erase(it);
-  for (const auto& [client, reply] : told) clients_.reply(client, reply);  // which may end it, and what it waits for
+  for (const auto& [client, reply] : told) c_.clients.reply(client, reply);  // which may end it, and what it waits for
 }
 
 }  // namespace millrace

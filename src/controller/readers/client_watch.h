@@ -29,8 +29,7 @@ class ClientWatch final : public Reader {
   };
   using View = std::function<ReadView()>;
 
-  ClientWatch(const ReaderContext& context, Clients& clients, View view)
-      : c_(context), clients_(clients), view_(std::move(view)) {}
+  ClientWatch(const Context& context, View view) : c_(context), view_(std::move(view)) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
   void time(Time now) override;
@@ -53,8 +52,7 @@ class ClientWatch final : public Reader {
   static std::optional<wire::Reply> news_for(Waiter& waiter, const Standing& standing);
   wire::JobProgress progress_of(JobKey key) const;
 
-  const ReaderContext& c_;
-  Clients& clients_;
+  const Context& c_;
   View view_;
   std::map<JobKey, std::vector<Waiter>> waiters_;
   AbsentClients absent_;

@@ -11,15 +11,14 @@ namespace millrace {
 
 class CompletionReader final : public Reader {
  public:
-  explicit CompletionReader(const ReaderContext& context)
-      : c_(context), program_(context.programs, context.hooks.say) {}
+  explicit CompletionReader(const Context& context) : c_(context), program_(context.programs, context.hooks.say) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
 
  private:
   void record(const std::vector<JobCompletion>& completions, bool at_start);
 
-  const ReaderContext& c_;
+  const Context& c_;
   JobCompletions ended_;
   CompletionProgram program_;
   bool tells_ = false;

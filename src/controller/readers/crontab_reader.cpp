@@ -22,7 +22,7 @@ void CrontabReader::clock_set(Duration by) {
 void CrontabReader::look_at(const std::set<JobKey>& jobs) {
   for (const JobKey key : jobs)
     if (auto events = decide_next_run(c_.commit.decided(), key, c_.loop.now()); !events.empty()) {
-      if (c_.has_room(events))
+      if (c_.room.has_room_for(events))
         c_.commit.happen(std::move(events));
       else
         waits_for_room_ = true;

@@ -9,7 +9,7 @@ namespace millrace {
 
 class CrontabReader final : public Reader {
  public:
-  explicit CrontabReader(const ReaderContext& context) : c_(context) {}
+  explicit CrontabReader(const Context& context) : c_(context) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
   void time(Time now) override;
@@ -19,7 +19,7 @@ class CrontabReader final : public Reader {
   void look_at(const std::set<JobKey>& jobs);
   void look_at_all();
 
-  const ReaderContext& c_;
+  const Context& c_;
   bool waits_for_room_ = false;  // on the disk: jobs of crontabs have ended and have no next time yet
 };
 

@@ -68,7 +68,7 @@ void JobPrograms::run_next(JobKey key) {
 }
 
 void JobPrograms::ended(JobKey key, bool failed) {
-  c_.see_clock();
+  c_.clock.look();
   const Running program = running_.at(key);
   // The entry stays until the fact is durable: until then nobody starts it again.
   auto events = decide_program_end(c_.commit.decided(), {key, program.attempt, program.which, failed, c_.loop.now()});

@@ -14,7 +14,7 @@ namespace millrace {
 // waits for any more is killed.
 class JobPrograms final : public Reader {
  public:
-  explicit JobPrograms(const ReaderContext& context) : c_(context) {}
+  explicit JobPrograms(const Context& context) : c_(context) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
 
@@ -30,7 +30,7 @@ class JobPrograms final : public Reader {
   void run_next(JobKey key);
   void ended(JobKey key, bool failed);
 
-  const ReaderContext& c_;
+  const Context& c_;
   std::map<JobKey, Running> running_;
 };
 

@@ -11,7 +11,7 @@ namespace millrace {
 
 class MailReader final : public Reader {
  public:
-  explicit MailReader(const ReaderContext& context) : c_(context), mailer_(context.programs, context.hooks.say) {}
+  explicit MailReader(const Context& context) : c_(context), mailer_(context.programs, context.hooks.say) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
   void time(Time now) override;
@@ -19,7 +19,7 @@ class MailReader final : public Reader {
  private:
   void send(const std::vector<JobMail>& mails);
 
-  const ReaderContext& c_;
+  const Context& c_;
   JobMails due_;
   Mailer mailer_;
 };

@@ -15,7 +15,7 @@ namespace millrace {
 // controller after a crash runs what it cannot know to have been run. A program of the site may run twice.
 class PowerReader final : public Reader {
  public:
-  explicit PowerReader(const ReaderContext& context) : c_(context) {}
+  explicit PowerReader(const Context& context) : c_(context) {}
   void advanced(const Advance& step) override;
   void time(Time now) override;
   void clock_set(Duration by) override;
@@ -30,7 +30,7 @@ class PowerReader final : public Reader {
                         std::uint32_t limit_seconds) const;
   std::string resume_file(const std::vector<NodeIndex>& nodes) const;
 
-  const ReaderContext& c_;
+  const Context& c_;
   std::map<NodeIndex, Time> runs_;         // nodes for which a program runs, and the due time of that change
   std::vector<Time> told_down_, told_up_;  // in the last minute, for the rates; by the clock that nobody sets
 };

@@ -13,17 +13,8 @@
 // must see by the state that it has done its work. It never waits: what takes a while is a program or a worker's.
 #pragma once
 
-#include <functional>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "controller/commit.h"
-#include "controller/settings.h"
+#include "controller/loop/context.h"
 #include "controller/views.h"
-#include "ports/identity.h"
-#include "ports/loop.h"
-#include "ports/programs.h"
 
 namespace millrace {
 
@@ -34,20 +25,6 @@ class Reader {
   virtual void advanced(const Advance& step) = 0;
   virtual void time(Time) {}
   virtual void clock_set(Duration) {}
-};
-
-// What readers use of the controller. It outlives them.
-struct ReaderContext {
-  Loop& loop;
-  Commit& commit;
-  Programs* programs;  // null: nothing can be run, and nothing is waited for
-  Identities& identities;
-  const ControllerSettings& settings;
-  const ControllerHooks& hooks;
-  Log& lines;
-  std::function<void(const std::string&)> complain;         // an error that nobody can be answered with
-  std::function<bool(const std::vector<Event>&)> has_room;  // for what may wait while the disk is full
-  std::function<void()> see_clock;                          // before something is decided in a call of one's own
 };
 
 }  // namespace millrace

@@ -18,11 +18,17 @@ namespace millrace {
 
 class Readers final {
  public:
-  Readers(ReaderContext context, Clients& clients, ClientWatch::View view, SignalReader::SignalNodes signal_nodes)
-      : context_(std::move(context)),
-        completing(context_.loop),
-        clients(context_, clients, std::move(view)),
-        signals_(context_, std::move(signal_nodes)) {}
+  Readers(const Context& context, ClientWatch::View view, SignalReader::SignalNodes signal_nodes)
+      : completing(context.loop),
+        clients(context, std::move(view)),
+        triggers(context),
+        programs_(context),
+        power_(context),
+        signals_(context, std::move(signal_nodes)),
+        mails_(context),
+        completions_(context),
+        reservations_(context),
+        crontabs_(context) {}
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
 
@@ -39,22 +45,19 @@ class Readers final {
     for (Reader* reader : all_) reader->clock_set(by);
   }
 
- private:
-  const ReaderContext context_;
-
- public:  // those that are asked something, too
+  // Those that are asked something, too.
   CompletingJobs completing;
   ClientWatch clients;
-  TriggerReader triggers{context_};
+  TriggerReader triggers;
 
  private:
-  JobPrograms programs_{context_};
-  PowerReader power_{context_};
+  JobPrograms programs_;
+  PowerReader power_;
   SignalReader signals_;
-  MailReader mails_{context_};
-  CompletionReader completions_{context_};
-  ReservationReader reservations_{context_};
-  CrontabReader crontabs_{context_};
+  MailReader mails_;
+  CompletionReader completions_;
+  ReservationReader reservations_;
+  CrontabReader crontabs_;
   // Who tells of jobs that are gone looks before who has them come again.
   const std::array<Reader*, 10> all_{&completing, &programs_,    &power_,        &clients,   &signals_,
                                      &mails_,     &completions_, &reservations_, &crontabs_, &triggers};

@@ -9,13 +9,13 @@ namespace millrace {
 
 class ReservationReader final : public Reader {
  public:
-  explicit ReservationReader(const ReaderContext& context) : c_(context) {}
+  explicit ReservationReader(const Context& context) : c_(context) {}
   void recovered(const State& state) override { watch_.remember(state, c_.loop.now()); }
   // Other nodes for those that are out of order; the site's programs for what began and ended.
   void advanced(const Advance& step) override;
 
  private:
-  const ReaderContext& c_;
+  const Context& c_;
   ReservationWatch watch_;
 };
 

@@ -14,7 +14,7 @@ class SignalReader final : public Reader {
   // To the nodes of a job. False: not all of them answer at present.
   using SignalNodes = std::function<bool(const Job&, const wire::SignalAttempt&)>;
 
-  SignalReader(const ReaderContext& context, SignalNodes signal_nodes)
+  SignalReader(const Context& context, SignalNodes signal_nodes)
       : c_(context), signal_nodes_(std::move(signal_nodes)) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
@@ -24,7 +24,7 @@ class SignalReader final : public Reader {
   void arm();
   void send_due();
 
-  const ReaderContext& c_;
+  const Context& c_;
   SignalNodes signal_nodes_;
   DueSignals due_;
   Loop::TimerId timer_ = 0;

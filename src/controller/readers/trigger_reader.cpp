@@ -55,18 +55,19 @@ void TriggerReader::carry_out(TriggerDecision decision) {
 void TriggerReader::run_as(UserId uid, ProgramRun run) {
   const auto start = [this](ProgramRun what) {
     const std::string program = what.program;
-    c_.lines.about(DebugFlag::triggers,
-                   [&] { return "running " + program + (what.as ? " as UID=" + std::to_string(what.as->uid) : ""); });
+    c_.lines.log().about(DebugFlag::triggers, [&] {
+      return "running " + program + (what.as ? " as UID=" + std::to_string(what.as->uid) : "");
+    });
     c_.programs->run(std::move(what), [this, program](const ProgramEnd& end) {
-      if (!end.went_well()) c_.complain("trigger: " + describe(program, end));
+      if (!end.went_well()) c_.lines.complain("trigger: " + describe(program, end));
     });
   };
   if (uid.value == 0 || uid == c_.settings.slurm_user) return start(std::move(run));
   if (!c_.settings.is_root || !c_.settings.user_triggers)
-    return c_.complain("trigger: " + run.program + " of user id " + std::to_string(uid.value) +
-                       " is not run: allow_user_triggers is not set, or the controller is not root");
+    return c_.lines.complain("trigger: " + run.program + " of user id " + std::to_string(uid.value) +
+                             " is not run: allow_user_triggers is not set, or the controller is not root");
   c_.identities.find(uid, login_group, [this, start, run = std::move(run)](Result<UserIdentity> identity) mutable {
-    if (!identity) return c_.complain("trigger: " + run.program + " is not run: " + identity.error().story);
+    if (!identity) return c_.lines.complain("trigger: " + run.program + " is not run: " + identity.error().story);
     run.as = RunAs{identity->uid.value, identity->gid.value, identity->groups};
     run.environment.push_back("USER=" + identity->user_name);
     start(std::move(run));

@@ -10,7 +10,7 @@ namespace millrace {
 
 class TriggerReader final : public Reader {
  public:
-  explicit TriggerReader(const ReaderContext& context) : c_(context) {}
+  explicit TriggerReader(const Context& context) : c_(context) {}
   void recovered(const State& state) override;
   void advanced(const Advance& step) override;
   void time(Time now) override;
@@ -21,7 +21,7 @@ class TriggerReader final : public Reader {
   void carry_out(TriggerDecision decision);
   void run_as(UserId uid, ProgramRun run);
 
-  const ReaderContext& c_;
+  const Context& c_;
   TriggerWatch watch_;
 };
 

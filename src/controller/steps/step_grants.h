@@ -1,0 +1,16 @@
+// src/controller/steps/step_grants.h - what a job has on its nodes, told to the keeper of its steps; and what of it a
+// step may have there, whatever the keeper wrote.
+#pragma once
+
+#include "agent.pb.h"
+#include "controller/views.h"
+
+namespace millrace {
+
+// To the supervisor of its first node.
+void describe_allocation(const State& state, const Job& job, wire::LaunchPlan& to);
+
+// `to` has what the ledger says of the job on that node; `asked` is the launch as the keeper wrote it.
+void keep_to_job(const Job& job, NodeIndex here, const wire::LaunchPlan& asked, wire::LaunchPlan& to);
+
+}  // namespace millrace
