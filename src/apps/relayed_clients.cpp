@@ -4,7 +4,7 @@
 #include <iterator>
 #include <memory>
 
-#include "controller/relay_rights.h"
+#include "controller/requests/relay_rights.h"
 
 namespace millrace {
 

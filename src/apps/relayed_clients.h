@@ -9,7 +9,7 @@
 
 #include "adapters/own_agents.h"
 #include "controller/controller.h"
-#include "controller/sessions.h"
+#include "controller/requests/sessions.h"
 
 namespace millrace {
 

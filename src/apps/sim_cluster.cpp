@@ -4,7 +4,7 @@
 #include "apps/sim_commands.h"
 #include "base/text.h"
 #include "config/slurm_conf.h"
-#include "controller/config_facts.h"
+#include "controller/loop/config_facts.h"
 #include "sim/gantt.h"
 #include "sim/swf.h"
 

@@ -12,7 +12,7 @@
 #include "cli/options/job_options.h"
 #include "cli/options/resource_setters.h"
 #include "config/slurm_conf.h"
-#include "controller/submission.h"
+#include "controller/requests/submission.h"
 #include "core/admission/job_selection.h"
 #include "platform/name_service.h"
 #include "sim/what_if.h"

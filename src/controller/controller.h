@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "controller/fact_log.h"
 #include "controller/loop/context.h"
 #include "controller/loop/deadlines.h"
+#include "controller/loop/fact_log.h"
 #include "controller/loop/node_orders.h"
 #include "controller/loop/node_reports.h"
 #include "controller/loop/scheduling.h"

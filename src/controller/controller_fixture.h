@@ -12,10 +12,10 @@
 
 #include "agent.pb.h"
 #include "config/slurm_conf.h"
-#include "controller/config_facts.h"
 #include "controller/controller.h"
-#include "controller/sessions.h"
-#include "controller/submission.h"
+#include "controller/loop/config_facts.h"
+#include "controller/requests/sessions.h"
+#include "controller/requests/submission.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "controller/config_facts.h"
-#include "controller/launch_plan.h"
+#include "controller/loop/config_facts.h"
+#include "controller/loop/launch_plan.h"
 #include "core/ledger/event.h"
 
 namespace millrace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <queue>
 
-#include "controller/to_place.h"
+#include "controller/loop/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
 #include "core/ledger/apply.h"

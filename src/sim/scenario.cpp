@@ -8,8 +8,8 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
-#include "controller/config_facts.h"
-#include "controller/to_place.h"
+#include "controller/loop/config_facts.h"
+#include "controller/loop/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"

@@ -1,6 +1,6 @@
 // tests/fuzz/fuzz_crontab.cpp - the file of scrontab, and the times of its lines.
 #include "cli/crontab_file.h"
-#include "controller/cron_times.h"
+#include "controller/readers/cron_times.h"
 #include "core/model/cron.h"
 #include "target.h"
 

@@ -1,7 +1,7 @@
 // tests/fuzz/fuzz_script.cpp - batch scripts: #SBATCH, #PBS and #BSUB lines, as far as the request that sbatch sends.
 #include "cli/options/job_options.h"
 #include "cli/options/script.h"
-#include "controller/submission.h"
+#include "controller/requests/submission.h"
 #include "target.h"
 
 using namespace millrace;

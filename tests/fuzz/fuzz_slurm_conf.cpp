@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "config/client_settings.h"
 #include "config/keys.h"
-#include "controller/config_facts.h"
+#include "controller/loop/config_facts.h"
 #include "target.h"
 
 using namespace millrace;

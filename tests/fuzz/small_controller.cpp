@@ -7,7 +7,7 @@
 #include "agent.pb.h"
 #include "client.pb.h"
 #include "controller/controller.h"
-#include "controller/sessions.h"
+#include "controller/requests/sessions.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "sim/sim_world.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/prng.h"
-#include "controller/to_place.h"
+#include "controller/loop/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/prng.h"
-#include "controller/to_place.h"
+#include "controller/loop/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "controller/commit.h"
+#include "controller/loop/commit.h"
 #include "controller/loop/daemon_lines.h"
 #include "ports/loop.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "controller/clients.h"
-#include "controller/commit.h"
 #include "controller/loop/clock_watch.h"
+#include "controller/loop/commit.h"
 #include "controller/loop/daemon_lines.h"
 #include "controller/loop/spare_room.h"
 #include "controller/settings.h"

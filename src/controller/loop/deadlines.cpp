@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "controller/crontabs.h"
+#include "controller/readers/crontabs.h"
 #include "core/admission/expire.h"
 
 namespace millrace {

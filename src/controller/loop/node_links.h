@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "controller/views.h"
+#include "controller/views/views.h"
 #include "ports/resource_manager.h"
 
 namespace millrace {

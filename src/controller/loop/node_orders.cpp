@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "agent.pb.h"
-#include "controller/node_life.h"
+#include "controller/loop/node_life.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/report_node.h"
 #include "wire/limits.h"

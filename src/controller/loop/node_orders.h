@@ -5,11 +5,11 @@
 // not repeated at once. Any order may be lost, and comes again while the node's reports show that it had no effect.
 #pragma once
 
-#include "controller/departed_users.h"
 #include "controller/loop/context.h"
+#include "controller/loop/departed_users.h"
 #include "controller/loop/node_links.h"
-#include "controller/payload_cache.h"
-#include "controller/reconcile.h"
+#include "controller/loop/payload_cache.h"
+#include "controller/loop/reconcile.h"
 #include "controller/steps/step_traffic.h"
 
 namespace millrace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "controller/config_facts.h"
+#include "controller/loop/config_facts.h"
 #include "core/admission/create_node.h"
 #include "core/admission/report_node.h"
 #include "core/admission/report_steps.h"

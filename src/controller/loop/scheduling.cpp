@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "agent.pb.h"
-#include "controller/to_place.h"
+#include "controller/loop/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/suspend_job.h"

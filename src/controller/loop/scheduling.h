@@ -2,13 +2,13 @@
 // preemption is checked against what is true by now and becomes a fact, or is dropped.
 #pragma once
 
-#include "controller/fact_log.h"
 #include "controller/loop/context.h"
+#include "controller/loop/fact_log.h"
 #include "controller/loop/node_links.h"
 #include "controller/loop/node_orders.h"
-#include "controller/planning.h"
-#include "controller/views.h"
-#include "controller/wait_log.h"
+#include "controller/loop/planning.h"
+#include "controller/loop/wait_log.h"
+#include "controller/views/views.h"
 
 namespace millrace {
 

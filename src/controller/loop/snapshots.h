@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/fair_worker.h"
 #include "controller/loop/context.h"
+#include "controller/requests/fair_worker.h"
 #include "ports/event_log.h"
 
 namespace millrace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "controller/commit.h"
+#include "controller/loop/commit.h"
 #include "controller/loop/daemon_lines.h"
 
 namespace millrace {

@@ -1,7 +1,7 @@
 // src/controller/readers/crontab_reader.cpp - see crontab_reader.h.
 #include "controller/readers/crontab_reader.h"
 
-#include "controller/crontabs.h"
+#include "controller/readers/crontabs.h"
 
 namespace millrace {
 

@@ -7,7 +7,7 @@
 
 #include "base/shown_text.h"
 #include "controller/controller.h"
-#include "controller/views.h"
+#include "controller/views/views.h"
 #include "core/ledger/job_size.h"
 
 namespace millrace {

@@ -5,7 +5,7 @@
 
 #include "base/shown_text.h"
 #include "base/text.h"
-#include "controller/views.h"
+#include "controller/views/views.h"
 
 namespace millrace {
 namespace {

@@ -2,7 +2,7 @@
 #include "controller/readers/mail_reader.h"
 
 #include "agent.pb.h"
-#include "controller/launch_plan.h"
+#include "controller/loop/launch_plan.h"
 #include "controller/readers/program_owner.h"
 #include "core/model/job_extras.h"
 #include "wire/program_environment.h"

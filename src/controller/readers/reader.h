@@ -14,7 +14,7 @@
 #pragma once
 
 #include "controller/loop/context.h"
-#include "controller/views.h"
+#include "controller/views/views.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 // src/controller/readers/reservation_watch.cpp - see reservation_watch.h.
 #include "controller/readers/reservation_watch.h"
 
-#include "controller/views.h"
+#include "controller/views/views.h"
 
 namespace millrace {
 

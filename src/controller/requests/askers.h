@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
-#include "controller/asker_names.h"
-#include "controller/fair_turns.h"
 #include "controller/loop/context.h"
+#include "controller/requests/asker_names.h"
+#include "controller/requests/fair_turns.h"
 #include "core/admission/refusal.h"
 
 namespace millrace {

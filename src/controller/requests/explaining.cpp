@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "controller/reason_words.h"
 #include "controller/requests/queries.h"
+#include "controller/views/reason_words.h"
 #include "core/admission/job_selection.h"
 #include "core/planner/explain.h"
 

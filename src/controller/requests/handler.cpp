@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "controller/job_extras.h"
+#include "controller/requests/job_extras.h"
 #include "controller/requests/request_table.h"
 #include "wire/limits.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controller/refusals.h"
+#include "controller/requests/refusals.h"
 #include "controller/requests/services.h"
 
 namespace millrace {

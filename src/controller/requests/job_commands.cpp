@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/text.h"
-#include "controller/job_extras.h"
 #include "controller/requests/handlers.h"
-#include "controller/resources.h"
-#include "controller/top_job.h"
+#include "controller/requests/job_extras.h"
+#include "controller/requests/top_job.h"
+#include "controller/views/resources.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/submit_job.h"

@@ -1,6 +1,6 @@
 // src/controller/requests/node_commands.cpp - nodes as administrators change, make and delete them.
 #include "base/text.h"
-#include "controller/config_facts.h"
+#include "controller/loop/config_facts.h"
 #include "controller/requests/handlers.h"
 #include "core/admission/create_node.h"
 #include "core/admission/report_node.h"

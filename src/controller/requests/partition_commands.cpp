@@ -1,6 +1,6 @@
 // src/controller/requests/partition_commands.cpp - partitions that are made, changed and deleted, and the dampening of
 // fair share.
-#include "controller/config_facts.h"
+#include "controller/loop/config_facts.h"
 #include "controller/requests/handlers.h"
 #include "core/admission/change_partition.h"
 #include "core/admission/report_node.h"

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/hostlist.h"
-#include "controller/accounted.h"
-#include "controller/resources.h"
+#include "controller/views/accounted.h"
+#include "controller/views/resources.h"
 #include "core/admission/job_selection.h"
 #include "core/ledger/kept_jobs.h"
 

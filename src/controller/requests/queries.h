@@ -2,8 +2,8 @@
 // worker.
 #pragma once
 
-#include "controller/privacy.h"
 #include "controller/requests/handler.h"
+#include "controller/requests/privacy.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 // src/controller/requests/requests.cpp - see requests.h.
 #include "controller/requests/requests.h"
 
-#include "controller/refusals.h"
+#include "controller/requests/refusals.h"
 #include "controller/requests/request_table.h"
 #include "controller/requests/rights.h"
 

@@ -3,15 +3,15 @@
 
 #include <functional>
 
-#include "controller/fair_queue.h"
-#include "controller/fair_turns.h"
-#include "controller/fair_worker.h"
-#include "controller/long_answers.h"
 #include "controller/loop/node_links.h"
 #include "controller/loop/node_orders.h"
 #include "controller/loop/scheduling.h"
 #include "controller/readers/readers.h"
 #include "controller/requests/askers.h"
+#include "controller/requests/fair_queue.h"
+#include "controller/requests/fair_turns.h"
+#include "controller/requests/fair_worker.h"
+#include "controller/requests/long_answers.h"
 #include "controller/steps/step_inquiries.h"
 #include "controller/steps/step_traffic.h"
 

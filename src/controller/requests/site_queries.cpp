@@ -4,7 +4,7 @@
 
 #include "base/hostlist.h"
 #include "controller/requests/queries.h"
-#include "controller/resources.h"
+#include "controller/views/resources.h"
 
 namespace millrace {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "controller/crontabs.h"
+#include "controller/readers/crontabs.h"
 #include "controller/requests/handlers.h"
-#include "controller/submission.h"
+#include "controller/requests/submission.h"
 #include "wire/record_message.h"
 
 namespace millrace {

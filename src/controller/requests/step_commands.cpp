@@ -6,7 +6,7 @@
 #include "base/shown_text.h"
 #include "controller/requests/handlers.h"
 #include "controller/requests/step_selector.h"
-#include "controller/step_views.h"
+#include "controller/views/step_views.h"
 #include "core/admission/cancel_job.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 
 #include "controller/requests/queries.h"
 #include "controller/requests/step_selector.h"
-#include "controller/step_views.h"
+#include "controller/views/step_views.h"
 
 namespace millrace {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "controller/job_extras.h"
 #include "controller/requests/handlers.h"
-#include "controller/submission.h"
+#include "controller/requests/job_extras.h"
+#include "controller/requests/submission.h"
 #include "core/admission/place_unasked.h"
 #include "core/ledger/apply.h"
 #include "core/planner/trial.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "controller/resources.h"
+#include "controller/views/resources.h"
 #include "core/model/assign.h"
 #include "core/model/features.h"
 #include "core/model/node_fit.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "agent.pb.h"
-#include "controller/views.h"
+#include "controller/views/views.h"
 
 namespace millrace {
 

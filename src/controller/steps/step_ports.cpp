@@ -2,7 +2,7 @@
 // durably, before its keeper hears of the step.
 #include <algorithm>
 
-#include "controller/refusals.h"
+#include "controller/requests/refusals.h"
 #include "controller/steps/step_traffic.h"
 #include "core/admission/reserve_ports.h"
 

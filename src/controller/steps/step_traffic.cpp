@@ -5,10 +5,10 @@
 
 #include "agent.pb.h"
 #include "client.pb.h"
-#include "controller/node_life.h"
-#include "controller/refusals.h"
-#include "controller/resources.h"
+#include "controller/loop/node_life.h"
+#include "controller/requests/refusals.h"
 #include "controller/steps/step_grants.h"
+#include "controller/views/resources.h"
 #include "core/admission/report_steps.h"
 #include "wire/step_busy.h"
 #include "wire/step_facts.h"
