@@ -33,7 +33,7 @@ bool ClusterKeys::holds(const KeyName& name) const {
 }
 
 void ClusterKeys::look() {
-  struct stat now {};
+  struct stat now{};
   const bool there = stat(path_.c_str(), &now) == 0;
   const bool same = now.st_ino == seen_.st_ino && now.st_size == seen_.st_size &&
                     now.st_mtim.tv_sec == seen_.st_mtim.tv_sec && now.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;

@@ -36,7 +36,7 @@ class ClusterKeys {
   KeyFile file_;
   const Revoked revoked_;
   const std::function<void(const std::string&)> complain_;
-  struct stat seen_ {};
+  struct stat seen_{};
 };
 
 }  // namespace millrace

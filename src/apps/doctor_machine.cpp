@@ -21,7 +21,7 @@ constexpr std::uint64_t mib = 1u << 20;
 
 // True: there and as it must be, or nothing that we could judge.
 bool check_key_file(DoctorReport& report, const std::string& path, std::string_view first_word, uid_t owner) {
-  struct stat info {};
+  struct stat info{};
   if (lstat(path.c_str(), &info) != 0) {
     if (errno == EACCES) report.note("key", path + " is in a directory we may not read, as it should be for a user");
     return errno == EACCES;
@@ -45,7 +45,7 @@ bool check_key_file(DoctorReport& report, const std::string& path, std::string_v
 }
 
 uid_t owner_of(const std::string& path, uid_t otherwise) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_uid : otherwise;
 }
 
@@ -57,7 +57,7 @@ std::string existing_part(std::string path) {
 
 // Says how much is free; `enough` below which it is remarkable.
 void check_free(DoctorReport& report, const char* what, const std::string& path, std::uint64_t enough) {
-  struct statvfs room {};
+  struct statvfs room{};
   const std::string place = existing_part(path);
   if (statvfs(place.c_str(), &room) != 0) return report.wrong(what, path + ": " + std::strerror(errno));
   const std::uint64_t free = room.f_bavail * room.f_frsize / mib;
@@ -73,7 +73,7 @@ void check_free(DoctorReport& report, const char* what, const std::string& path,
 }
 
 bool is_tmpfs(const std::string& path) {
-  struct statfs kind {};
+  struct statfs kind{};
   return statfs(existing_part(path).c_str(), &kind) == 0 && static_cast<unsigned long>(kind.f_type) == TMPFS_MAGIC;
 }
 
@@ -135,7 +135,7 @@ void check_pid_files(DoctorReport& report, const Configuration& configuration, c
     if (role.nodes > 0 && looked++ < 1000)
       check_pid_file(report, agent_pid_path(configuration, node.name), "an agent", told);
   for (const std::string& path : {configuration.socket_path, configuration.socket_path + ".relay"}) {
-    struct stat info {};
+    struct stat info{};
     if (lstat(path.c_str(), &info) != 0) continue;
     if (!S_ISSOCK(info.st_mode))
       report.wrong("sockets", path + " is not a socket; remove it, the daemons make it");
@@ -152,7 +152,7 @@ void check_space(DoctorReport& report, const Configuration& configuration, const
   if (role.node == nullptr) return;
   const std::string spool = spool_path(configuration, role.node->name);
   check_free(report, "spool", spool, 256);
-  struct statvfs room {};
+  struct statvfs room{};
   if (statvfs(existing_part(spool).c_str(), &room) == 0 && (room.f_flag & ST_NOEXEC) != 0)
     report.wrong("spool", spool +
                               " is on a file system mounted noexec, and scripts of jobs are executed there; another "
@@ -162,7 +162,7 @@ void check_space(DoctorReport& report, const Configuration& configuration, const
 }
 
 void check_cgroups(DoctorReport& report) {
-  struct statfs kind {};
+  struct statfs kind{};
   if (statfs("/sys/fs/cgroup", &kind) != 0)
     return report.note("cgroups", "none are mounted; jobs are found by their sessions and environment alone");
   if (static_cast<unsigned long>(kind.f_type) == CGROUP2_SUPER_MAGIC) {

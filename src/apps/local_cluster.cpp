@@ -57,8 +57,8 @@ std::string hash_text(std::string_view text) {
 
 // A job's script is written, synced and executed there: memory is right for it, if it is large and may execute.
 bool is_good_tmpfs(const char* path) {
-  struct statfs kind {};
-  struct statvfs room {};
+  struct statfs kind{};
+  struct statvfs room{};
   if (statfs(path, &kind) != 0 || statvfs(path, &room) != 0) return false;
   return static_cast<unsigned long>(kind.f_type) == TMPFS_MAGIC && (room.f_flag & (ST_NOEXEC | ST_RDONLY)) == 0 &&
          room.f_bavail * room.f_frsize >= scratch_bytes_min && access(path, W_OK) == 0;
@@ -104,7 +104,7 @@ Result<void> make_own_directory(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return fail_errno(Errc::io, "make directory " + path);
   const Descriptor opened{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (!opened) return fail_errno(Errc::refused, path + " is not a directory of ours");
-  struct stat info {};
+  struct stat info{};
   if (fstat(opened.get(), &info) != 0) return fail_errno(Errc::io, path);
   if (info.st_uid != geteuid())
     return fail(Errc::refused, path + " belongs to user " + std::to_string(info.st_uid) +

@@ -42,7 +42,7 @@ std::optional<wire::ToStep> receive_order(Channel& agent) {
 
 // Every signal but KILL waits: a supervisor ends when its work has ended, not because somebody stops a service.
 int block_signals_and_watch_children() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, nullptr);  // an agent ignores it, and ignored children cannot be waited for
   sigset_t all;

@@ -32,9 +32,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       reports_(context_, links_, steps_, orders_, [this] { scheduling_.wanted(); }),
       readers_(
           context_,
-          [this] {
-            return ReadView{commit_.durable(), links_.observed(), scheduling_.report(), context_.loop.now()};
-          },
+          [this] { return ReadView{commit_.durable(), links_.observed(), scheduling_.report(), context_.loop.now()}; },
           [this](const Job& job, const wire::SignalAttempt& signal) { return orders_.signal(job, signal); }),
       query_worker_(parts.query_worker),
       snapshots_(context_, parts.log, query_worker_),

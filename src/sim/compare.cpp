@@ -39,7 +39,7 @@ std::string with_spread(const Spread& spread, const char* form) {
   return number(form, spread.mean) + " +- " + number(form, spread.deviation);
 }
 
-std::vector<double> numbers_of(std::span<const Metrics> runs, auto Metrics::*member) {
+std::vector<double> numbers_of(std::span<const Metrics> runs, auto Metrics::* member) {
   std::vector<double> out;
   for (const Metrics& run : runs) out.push_back(static_cast<double>(run.*member));
   return out;

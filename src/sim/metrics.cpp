@@ -69,12 +69,12 @@ Metrics mean_of(std::span<const Metrics> runs) {
   Metrics out;
   if (runs.empty()) return out;
   const auto count = static_cast<double>(runs.size());
-  const auto mean = [&](auto Metrics::*member) {
+  const auto mean = [&](auto Metrics::* member) {
     double sum = 0;
     for (const Metrics& run : runs) sum += static_cast<double>(run.*member);
     return sum / count;
   };
-  const auto whole = [&](auto Metrics::*member) { return static_cast<std::int64_t>(mean(member) + 0.5); };
+  const auto whole = [&](auto Metrics::* member) { return static_cast<std::int64_t>(mean(member) + 0.5); };
   for (const Metrics& run : runs) out.jobs += run.jobs;
   out.bounded_slowdown = mean(&Metrics::bounded_slowdown);
   out.mean_wait = mean(&Metrics::mean_wait);

@@ -34,7 +34,7 @@ const Association* association_named(const State& state, const std::string& name
 Result<void> set_weight(PriorityPolicy& p, const std::string& key, const std::string& value) {
   struct Row {
     std::string_view name;
-    std::uint32_t PriorityPolicy::*field;
+    std::uint32_t PriorityPolicy::* field;
   };
   constexpr Row rows[] = {{"age", &PriorityPolicy::age},
                           {"assoc", &PriorityPolicy::assoc},

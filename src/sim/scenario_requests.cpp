@@ -84,7 +84,7 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
   const auto count = static_cast<std::uint32_t>(number);
   struct TextRow {
     std::string_view key;
-    std::optional<std::string> ResourceWishes::*field;
+    std::optional<std::string> ResourceWishes::* field;
   };
   constexpr TextRow texts[] = {
       {"gres", &ResourceWishes::gres},
@@ -103,7 +103,7 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
   };
   struct CountRow {
     std::string_view key;
-    std::optional<std::uint32_t> ResourceWishes::*field;
+    std::optional<std::uint32_t> ResourceWishes::* field;
   };
   constexpr CountRow counts[] = {
       {"cpus_gpu", &ResourceWishes::cpus_per_gpu},    {"per_socket", &ResourceWishes::tasks_per_socket},

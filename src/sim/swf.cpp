@@ -15,7 +15,7 @@ namespace {
 
 struct Field {
   std::string_view name;  // as the format's definition calls it
-  std::int64_t SwfJob::*place;
+  std::int64_t SwfJob::* place;
   bool fraction;  // may have one; it is cut off
   std::int64_t lowest;
 };

@@ -27,7 +27,7 @@ Result<void> leave_out(State& state, const std::string& hostlist, Time now) {
 Result<void> set_weight(State& state, const std::string& name, std::uint32_t weight) {
   struct Row {
     std::string_view name;
-    std::uint32_t PriorityPolicy::*member;
+    std::uint32_t PriorityPolicy::* member;
   };
   constexpr Row rows[] = {{"age", &PriorityPolicy::age},
                           {"assoc", &PriorityPolicy::assoc},

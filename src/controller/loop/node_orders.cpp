@@ -48,9 +48,8 @@ void NodeOrders::reconcile(NodeIndex index) {
     if (const auto* gone = std::get_if<ForgetIntent>(&intent)) forgotten.insert({gone->key, gone->attempt, gone->step});
   }
   if (!forgotten.empty())
-    std::erase_if(link.attempts, [&](const AttemptReport& r) {
-      return forgotten.contains({r.key, r.attempt, r.step});
-    });
+    std::erase_if(link.attempts,
+                  [&](const AttemptReport& r) { return forgotten.contains({r.key, r.attempt, r.step}); });
   steps_.tell_of_lost(index, link);
 }
 

@@ -68,8 +68,7 @@ void PowerReader::time(Time now) {
       if (power->change == PowerChange::coming_up) told_up_.insert(told_up_.end(), power->nodes.size(), steady);
       if (power->change == PowerChange::failed) failed = power->nodes;
     }
-    c_.commit.happen(
-        std::move(events), failed.empty() ? Commit::Answer{} : [this, failed] { resume_failed(failed); });
+    c_.commit.happen(std::move(events), failed.empty() ? Commit::Answer{} : [this, failed] { resume_failed(failed); });
   }
   run_programs();
 }
