@@ -244,8 +244,15 @@ ModifyJob for_component(ModifyJob ask) {
   return ask;
 }
 
+std::expected<void, Refusal> check_numbers_with(const Job& job, const JobModified& change) {
+  JobSpec spec = *job.spec;
+  modify_spec(spec, change);
+  return check_numbers(spec);
+}
+
 Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask, const Actor& actor, Time now) {
   const Job& job = state.job(which.key);
+  if (auto numbers = check_numbers_with(job, ask.change); !numbers) return std::unexpected(std::move(numbers).error());
   if (ask.change.min_nodes && !ask.wishes.node_counts && !job.spec->resource_request().node_counts.empty())
     ask.wishes.node_counts = "";
   if (job.het && ask.wishes.time_min_minutes.value_or(0) != 0)
@@ -282,6 +289,7 @@ Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask,
   }
   if (change.tasks && *change.tasks == 0) return refuse(RefusalCode::bad_task_count);
   if (change.cpus_per_task && *change.cpus_per_task == 0) return refuse(RefusalCode::bad_task_count);
+  if (auto numbers = check_numbers_with(job, change); !numbers) return std::unexpected(std::move(numbers).error());
   std::vector<Event> events;
   change.key = split_if_needed(state, which, now, events);
   change.at = now;

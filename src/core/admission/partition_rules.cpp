@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/request_limits.h"
+
 namespace millrace {
 namespace {
 
@@ -96,7 +98,8 @@ std::expected<void, Refusal> limit_memory(JobSpec& spec, const PartitionDef& par
                   "at most " + std::to_string(per_node->value) + " MiB on a node are allowed here");
   if (per_node && spec.memory_per_cpu) {
     const std::int64_t least =
-        spec.memory_per_cpu->value * std::max(spec.cpus_per_task, 1u) * std::max(spec.tasks_per_node, 1u);
+        bounded_product(bounded_product(spec.memory_per_cpu->value, std::max(spec.cpus_per_task, 1u)),
+                        std::max(spec.tasks_per_node, 1u));
     if (least > per_node->value)
       return refuse(RefusalCode::invalid_task_memory,
                     "at most " + std::to_string(per_node->value) + " MiB on a node are allowed here");

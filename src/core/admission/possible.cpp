@@ -10,6 +10,7 @@
 #include "core/model/features.h"
 #include "core/model/fit.h"
 #include "core/model/node_marks.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -206,8 +207,8 @@ class Possibility {
              std::to_string(ask.count) + " were asked for";
     }
     std::int64_t need = ask.count;
-    if (ask.scope == GresScope::socket) need *= std::max(request.sockets_per_node, 1u);
-    if (ask.scope == GresScope::task && spec_.tasks_per_node > 0) need *= spec_.tasks_per_node;
+    if (ask.scope == GresScope::socket) need = bounded_product(need, std::max(request.sockets_per_node, 1u));
+    if (ask.scope == GresScope::task && spec_.tasks_per_node > 0) need = bounded_product(need, spec_.tasks_per_node);
     if (need > most)
       return "no node has " + std::to_string(need) + " " + what + "; the most is " + std::to_string(most) +
              (most > 0 ? " on " + named(where) : "");

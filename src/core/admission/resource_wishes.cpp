@@ -10,6 +10,7 @@
 #include "core/model/features.h"
 #include "core/model/gres_text.h"
 #include "core/model/layout.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -210,7 +211,7 @@ void put_numbers(const ResourceWishes& wishes, ResourceRequest& out) {
 std::int64_t gpus_of(const ResourceRequest& ask, GresScope scope) {
   std::int64_t sum = 0;
   for (const GresAsk& each : ask.gres)
-    if (each.name == "gpu" && each.scope == scope) sum += each.count;
+    if (each.name == "gpu" && each.scope == scope) sum = bounded_count(sum + each.count);
   return sum;
 }
 
@@ -233,6 +234,28 @@ Checked check_consistent(const JobSpec& spec, const ResourceRequest& ask) {
 
 }  // namespace
 
+Checked check_numbers(const JobSpec& spec) {
+  const ResourceRequest& ask = spec.resource_request();
+  const std::pair<std::uint32_t, const char*> counts[] = {
+      {spec.tasks, "tasks"},
+      {spec.tasks_per_node, "tasks on a node"},
+      {spec.cpus_per_task, "CPUs for a task"},
+      {spec.min_cpus_per_node, "CPUs of a node"},
+      {ask.cpus_per_gpu, "CPUs for a gpu"},
+      {ask.tasks_per_socket, "tasks on a socket"},
+      {ask.tasks_per_core, "tasks on a core"},
+      {ask.tasks_per_gpu, "tasks for a gpu"},
+      {ask.sockets_per_node, "sockets of a node"},
+      {ask.cores_per_socket, "cores of a socket"},
+      {ask.threads_per_core, "threads of a core"},
+  };
+  for (const auto& [count, what] : counts)
+    if (count > tasks_max)
+      return refuse(RefusalCode::bad_task_count, "at most " + std::to_string(tasks_max) + " " + what +
+                                                     " can be asked for, not " + std::to_string(count));
+  return {};
+}
+
 Checked apply_wishes(const State& state, const ResourceWishes& wishes, JobSpec& spec) {
   if (wishes == ResourceWishes{}) return {};
   ResourceRequest request = spec.resource_request();
@@ -251,6 +274,10 @@ Checked apply_wishes(const State& state, const ResourceWishes& wishes, JobSpec& 
 
 Checked relate_gpus(JobSpec& spec) {
   if (!spec.resources) return {};
+  // What is too large stays too large, and is refused for it.
+  const auto number = [](std::int64_t count) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, UINT32_MAX));
+  };
   ResourceRequest ask = *spec.resources;
   const std::int64_t of_job = gpus_of(ask, GresScope::job), per_task = gpus_of(ask, GresScope::task),
                      per_node = gpus_of(ask, GresScope::node);
@@ -258,8 +285,8 @@ Checked relate_gpus(JobSpec& spec) {
     std::erase_if(ask.gres, [](const GresAsk& g) { return g.name == "gpu" && g.scope == GresScope::job; });
   };
   if (of_job > 0 && per_task > 0) {
-    if (spec.tasks == 0) spec.tasks = static_cast<std::uint32_t>(of_job / per_task);
-    if (static_cast<std::int64_t>(spec.tasks) * per_task != of_job)
+    if (spec.tasks == 0) spec.tasks = number(of_job / per_task);
+    if (bounded_product(spec.tasks, per_task) != of_job)
       return refuse(RefusalCode::invalid_gres, std::to_string(of_job) + " gpus in all, but " +
                                                    std::to_string(spec.tasks) + " tasks with " +
                                                    std::to_string(per_task) + " each");
@@ -269,15 +296,15 @@ Checked relate_gpus(JobSpec& spec) {
     if (nodes * per_node != of_job || (spec.min_nodes > 0 && spec.min_nodes != nodes))
       return refuse(RefusalCode::invalid_gres, std::to_string(of_job) + " gpus in all do not fill whole nodes with " +
                                                    std::to_string(per_node) + " each");
-    spec.min_nodes = spec.max_nodes = static_cast<std::uint32_t>(nodes);
+    spec.min_nodes = spec.max_nodes = number(nodes);
     drop_total();
   }
   if (ask.tasks_per_gpu > 0) {
     const std::int64_t k = ask.tasks_per_gpu;
     if (of_job > 0 && spec.tasks == 0)
-      spec.tasks = static_cast<std::uint32_t>(of_job * k);
+      spec.tasks = number(bounded_product(of_job, k));
     else if (per_node > 0 && spec.tasks_per_node == 0)
-      spec.tasks_per_node = static_cast<std::uint32_t>(per_node * k);
+      spec.tasks_per_node = number(bounded_product(per_node, k));
     else if (of_job == 0 && per_node == 0 && per_task == 0 && spec.tasks > 0)
       ask.gres.push_back({"gpu", "", (spec.tasks + k - 1) / k, GresScope::job});
     else if (of_job == 0 && per_node == 0)

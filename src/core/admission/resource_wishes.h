@@ -30,6 +30,9 @@ struct ResourceWishes {
 // Puts what was said into the job's request; refuses what nobody could give, with the names of what there is.
 std::expected<void, Refusal> apply_wishes(const State& state, const ResourceWishes& wishes, JobSpec& spec);
 
+// Each number is one that sums and products of the job fit, and its launch. At submission and whenever it is changed.
+std::expected<void, Refusal> check_numbers(const JobSpec& spec);
+
 // Numbers of tasks, nodes and gpus that follow from each other (--ntasks-per-gpu, --gpus with --gpus-per-task ...). At
 // submission, before the job's size is completed.
 std::expected<void, Refusal> relate_gpus(JobSpec& spec);

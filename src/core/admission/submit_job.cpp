@@ -77,7 +77,6 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
   } else if (spec.tasks_per_node > 0 && !spec.nodes_asked) {
     spec.min_nodes = std::max(spec.min_nodes, (spec.tasks + spec.tasks_per_node - 1) / spec.tasks_per_node);
   }
-  if (spec.tasks > tasks_max || spec.cpus_per_task > cpus_of_node_max) return refuse(RefusalCode::bad_task_count);
   if (spec.tasks < spec.min_nodes && spec.tasks_asked)
     spec.min_nodes = std::max<std::uint32_t>(spec.tasks, static_cast<std::uint32_t>(required));
   if (spec.tasks < spec.min_nodes) spec.tasks = spec.min_nodes;
@@ -313,6 +312,7 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
   complete_gpus(spec, def, *state.policy);
   complete_layout(spec, *state.policy);
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
+  if (auto numbers = check_numbers(spec); !numbers) return std::unexpected(std::move(numbers).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
   if (auto named = check_named_nodes(state, *required, *excluded); !named)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/fit.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -70,7 +71,7 @@ JobSize requested_size(const State& state, const Job& job) {
   size.tres[tres_node] = nodes;
   for (const GresAsk& ask : spec.resource_request().gres) {
     const std::int64_t times = ask.scope == GresScope::job ? 1 : ask.scope == GresScope::task ? spec.tasks : nodes;
-    add_gres(*state.tres_names, size.tres, ask.name, ask.type, ask.count * times);
+    add_gres(*state.tres_names, size.tres, ask.name, ask.type, bounded_product(ask.count, times));
   }
   for (std::size_t i = 0; i < tres_max; ++i) size.per_node[i] = per_node(size.tres[i]);
   finish(state, job, size);

@@ -2,6 +2,7 @@
 #include "core/model/fit.h"
 
 #include "core/model/layout.h"
+#include "core/model/request_limits.h"
 
 #include <algorithm>
 #include <tuple>
@@ -174,10 +175,10 @@ std::uint32_t least_nodes(const JobSpec& spec, Cpus largest) {
 }
 
 Mebibytes requested_memory(const JobSpec& spec, Mebibytes whole_node) {
-  if (spec.memory_per_cpu) return *spec.memory_per_cpu * requested_cpus(spec).value;
+  if (spec.memory_per_cpu) return Mebibytes{bounded_product(spec.memory_per_cpu->value, requested_cpus(spec).value)};
   const Mebibytes per_node =
       spec.memory_per_node && spec.memory_per_node->value > 0 ? *spec.memory_per_node : whole_node;
-  return per_node * std::max(spec.min_nodes, 1u);
+  return Mebibytes{bounded_product(per_node.value, std::max(spec.min_nodes, 1u))};
 }
 
 }  // namespace millrace

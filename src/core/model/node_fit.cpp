@@ -5,12 +5,13 @@
 #include <bit>
 
 #include "core/model/features.h"
+#include "core/model/request_limits.h"
 #include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::int64_t tasks_max = 1 << 20;
+constexpr std::int64_t tasks_of_node_max = 1 << 20;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
   return unit <= 1 ? value : (value + unit - 1) / unit * unit;
@@ -24,9 +25,10 @@ std::int64_t gpus_in(const NodeDef& node, const Amounts& taken) {
 }
 
 std::int64_t memory_for(const JobSpec& spec, const NodeDef& node, std::int64_t cpus, std::int64_t gpus) {
-  if (spec.resources && spec.resources->memory_per_gpu > 0) return spec.resources->memory_per_gpu * gpus;
+  if (spec.resources && spec.resources->memory_per_gpu > 0)
+    return bounded_product(spec.resources->memory_per_gpu, gpus);
   if (spec.exclusive && !spec.memory_per_cpu && !spec.memory_per_node) return node.usable_memory().value;
-  if (spec.memory_per_cpu) return spec.memory_per_cpu->value * cpus;
+  if (spec.memory_per_cpu) return bounded_product(spec.memory_per_cpu->value, cpus);
   if (spec.memory_per_node && spec.memory_per_node->value > 0) return spec.memory_per_node->value;
   return node.usable_memory().value;  // asked for all of it (--mem=0), or nothing was said and nothing is the default
 }
@@ -62,9 +64,9 @@ std::int64_t count_for(const GresAsk& ask, const ResourceRequest& request, std::
     case GresScope::node:
       return ask.count;
     case GresScope::task:
-      return ask.count * tasks;
+      return bounded_product(ask.count, tasks);
     case GresScope::socket:
-      return ask.count * std::max(request.sockets_per_node, 1u);
+      return bounded_product(ask.count, std::max(request.sockets_per_node, 1u));
     case GresScope::job:
       return 0;  // shared out over the nodes by choose_nodes
   }
@@ -133,7 +135,7 @@ std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& nod
 bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, Amounts& taken, const FitRules& rules) {
   const std::int64_t gpus = spec.resources ? gpus_in(node, taken) : 0;
   if (gpus > 0 && spec.resources->cpus_per_gpu > 0 && !spec.exclusive)
-    taken.cpus = std::max(taken.cpus, in_units(gpus * spec.resources->cpus_per_gpu, node, rules));
+    taken.cpus = std::max(taken.cpus, in_units(bounded_product(gpus, spec.resources->cpus_per_gpu), node, rules));
   if (rules.memory_counts) taken.memory = memory_for(spec, node, taken.cpus, gpus);
   return taken.cpus <= free.cpus && (!rules.memory_counts || taken.memory <= free.memory);
 }
@@ -198,9 +200,10 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
   // It is charged for the whole node, whatever it leaves to the system.
   const std::int64_t seen =
       spec.extra_request().core_spec ? count_bits(cpus_but_spared(node, spec.extra_request())) : whole;
-  std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? seen : free.cpus) / spec.cpus_per_task, 0, tasks_max);
+  std::int64_t tasks =
+      std::clamp<std::int64_t>((spec.exclusive ? seen : free.cpus) / spec.cpus_per_task, 0, tasks_of_node_max);
   const bool many = spec.overcommits();  // one that has CPUs for a task takes them all
-  if (many && tasks > 0) tasks = tasks_max;
+  if (many && tasks > 0) tasks = tasks_of_node_max;
   if (spec.tasks_per_node > 0) tasks = std::min<std::int64_t>(tasks, spec.tasks_per_node);
   tasks = std::min<std::int64_t>(tasks, spec.tasks);
   if (spec.resources && (spec.resources->tasks_per_socket > 0 || spec.exclusive)) {
@@ -214,9 +217,11 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
     if (spec.exclusive && ask.tasks_per_core > 0)
       tasks = std::min<std::int64_t>(tasks, seen / shape.threads * ask.tasks_per_core);
   }
-  if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive)
-    tasks = std::min<std::int64_t>(
-        tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task) * (many ? tasks_max : 1));
+  if (tasks <= 0) return 0;
+  if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive) {
+    const std::int64_t of_task = bounded_product(spec.memory_per_cpu->value, spec.cpus_per_task);
+    tasks = std::min<std::int64_t>(tasks, free.memory / of_task * (many ? tasks_of_node_max : 1));
+  }
   if (tasks <= 0) return 0;
   if (fits(spec, node, free, tasks, rules)) return static_cast<std::uint32_t>(tasks);
   if (!fits(spec, node, free, 1, rules)) return 0;

@@ -23,6 +23,10 @@ constexpr std::int64_t bounded_mebibytes(std::uint64_t size) {
 // year 2255.
 constexpr std::int64_t count_max = 1LL << 53;
 constexpr std::int64_t bounded_count(std::int64_t told) { return std::clamp<std::int64_t>(told, 0, count_max); }
+// Of sizes and counts that are not below zero. Sums of many such fit, too.
+constexpr std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
+  return bounded_count(saturating_multiply(a, b));
+}
 constexpr Time bounded_time(std::int64_t told) { return {told == never.value ? told : bounded_count(told)}; }
 constexpr Duration bounded_duration(std::int64_t told) {
   return {told == INT64_MAX ? told : std::clamp(told, -count_max, count_max)};

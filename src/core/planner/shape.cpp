@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/node_marks.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -165,7 +166,9 @@ Shape wider(const State& state, const NodeClasses& classes, const Shape& shape, 
   Shape out = shape;
   JobSpec& spec = out.spec.edit();
   spec.min_nodes = nodes;
-  if (!spec.tasks_asked) spec.tasks = std::max(spec.tasks, nodes * std::max(spec.tasks_per_node, 1u));
+  if (!spec.tasks_asked)
+    spec.tasks = std::max(spec.tasks, static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                          std::uint64_t{nodes} * std::max(spec.tasks_per_node, 1u), tasks_max)));
   out.units.clear();
   measure(state, classes, out);
   return out;
