@@ -26,7 +26,8 @@ struct Batch {
 
 enum class Room : std::uint8_t {
   enough,        // anything may be appended
-  reserve_only,  // submissions must be refused; ends and cancels still fit
+  asked,         // more than was made ready ahead; whether there is so much is being tried
+  reserve_only,  // the disk is full: submissions must be refused; ends and cancels still fit
 };
 
 class EventLog {

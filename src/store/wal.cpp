@@ -104,7 +104,12 @@ Room Wal::room(std::uint64_t bytes) const {
   if (reserved_room_ >= settings_.reserve_size + room_for(bytes)) return Room::enough;
   // A large batch, a busy moment, or a full disk. Only the last one lasts, and only a try tells when it is over.
   ask_for_room(room_for(bytes));
-  return Room::reserve_only;
+  if (was_short_) return Room::reserve_only;
+  // What is small need not wait for the answer: the reserve is far larger than all that comes before it.
+  const bool small = bytes <= settings_.reserve_size / 512 && taken_ahead_ + bytes <= settings_.reserve_size / 8;
+  if (!small) return Room::asked;
+  taken_ahead_ += bytes;
+  return Room::enough;
 }
 
 // Events are small: a header and padding for each may be half of them again.
@@ -118,7 +123,11 @@ void Wal::ask_for_room(std::uint64_t bytes) const {
         writer_.reserve(*room_question_);
         *room_question_ = writer_.room();
       },
-      [this] { reserved_room_ = *std::exchange(room_question_, nullptr); });
+      [this, bytes] {
+        reserved_room_ = *std::exchange(room_question_, nullptr);
+        taken_ahead_ = 0;
+        was_short_ = reserved_room_ < settings_.reserve_size + bytes;
+      });
 }
 
 void Wal::sync_high_mark(std::move_only_function<void(Result<void>)> done) {

@@ -73,6 +73,8 @@ class Wal final : public EventLog {
   std::unique_ptr<LogGroup> running_;
   std::optional<Error> poison_;
   mutable std::uint64_t reserved_room_ = 0;  // as the worker last said
+  mutable bool was_short_ = false;           // what was last asked for was not to be had
+  mutable std::uint64_t taken_ahead_ = 0;    // that was called enough while nobody knew
   mutable std::unique_ptr<std::uint64_t> room_question_;
   std::unique_ptr<Compaction> compaction_;
 };

@@ -139,6 +139,19 @@ TEST_F(WalTest, Failed_sync_poisons_for_ever) {
   EXPECT_FALSE(log.snapshot(1, "state"));
 }
 
+// A busy moment was once called a full disk.
+TEST_F(WalTest, More_than_was_made_ready_is_tried_before_the_disk_is_called_full) {
+  constexpr std::uint64_t much = 1u << 20;
+  ASSERT_TRUE(log.append({"good"}));
+  EXPECT_EQ(log.wal->room(much), Room::asked);
+  log.worker->run_all();
+  EXPECT_EQ(log.wal->room(much), Room::enough);
+  disk.set_capacity(1000);
+  log.wal->room(16 * much);
+  log.worker->run_all();
+  EXPECT_EQ(log.wal->room(16 * much), Room::reserve_only);
+}
+
 TEST_F(WalTest, Failed_snapshot_leaves_everything_as_it_was_and_is_not_fatal) {
   ASSERT_TRUE(log.append({"1"}, {{payload_id(1), "kept"}}));
   for (std::uint64_t fault = 0; fault < 12; ++fault) {

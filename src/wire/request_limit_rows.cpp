@@ -205,7 +205,7 @@ constexpr FieldLimit annotate_rows[] = {numbers(1, "job_ids", names_of_jobs),
 constexpr MessageLimits annotate_record{"AnnotateRecord", annotate_rows};
 constexpr FieldLimit cron_entry_rows[] = {text(2, "times"), one(3, "job", submit, submission)};
 constexpr MessageLimits cron_entry{"CronEntry", cron_entry_rows};
-constexpr FieldLimit set_crontab_rows[] = {text(2, "text", 1024 * kib), many(3, "entries", cron_entry, 500)};
+constexpr FieldLimit set_crontab_rows[] = {text(2, "text", 256 * kib), many(3, "entries", cron_entry, 500)};
 constexpr MessageLimits set_crontab{"SetCrontab", set_crontab_rows};
 constexpr FieldLimit trigger_due_rows[] = {text(2, "about")};
 constexpr MessageLimits trigger_due{"TriggerDue", trigger_due_rows};

@@ -83,10 +83,10 @@ void Commit::note(const Event& event, Changes& changes) const {
       event);
 }
 
-bool Commit::has_room(const std::vector<Event>& events, std::uint64_t payload_bytes) const {
+Room Commit::room(const std::vector<Event>& events, std::uint64_t payload_bytes) const {
   std::uint64_t bytes = batch_bytes_ + payload_bytes;
   for (const Event& event : events) bytes += encode_event(event).size();
-  return log_.room(bytes) == Room::enough;
+  return log_.room(bytes);
 }
 
 bool Commit::happen(std::vector<Event> events, Answer answer) {

@@ -52,7 +52,10 @@ class Commit final {
 
   // Whether the log has room for what these facts and `payload_bytes` of new payloads will really take, besides what is
   // on its way. Every request of a person asks this first; ends, cancels and what nodes report live on the reserve.
-  bool has_room(const std::vector<Event>& events, std::uint64_t payload_bytes = 0) const;
+  Room room(const std::vector<Event>& events, std::uint64_t payload_bytes = 0) const;
+  bool has_room(const std::vector<Event>& events, std::uint64_t payload_bytes = 0) const {
+    return room(events, payload_bytes) == Room::enough;
+  }
   // Facts of one decision. `answer` runs when they are durable. False: they break a law and do not happen.
   bool happen(std::vector<Event> events, Answer answer = {});
   // Whether a decision was taken back in this run; whoever tries again by itself does it slowly then.

@@ -1,6 +1,8 @@
 // src/controller/readers/crontab_reader.cpp - see crontab_reader.h.
 #include "controller/readers/crontab_reader.h"
 
+#include <map>
+
 #include "controller/readers/crontabs.h"
 
 namespace millrace {
@@ -20,13 +22,21 @@ void CrontabReader::clock_set(Duration by) {
 
 // A job of a crontab that has ended is made to wait for its next time.
 void CrontabReader::look_at(const std::set<JobKey>& jobs) {
+  const State& state = c_.commit.decided();
+  if (state.crontabs.empty()) return;
+  std::map<UserId, std::set<JobKey>> ended;
   for (const JobKey key : jobs)
-    if (auto events = decide_next_run(c_.commit.decided(), key, c_.loop.now()); !events.empty()) {
-      if (c_.room.has_room_for(events))
-        c_.commit.happen(std::move(events));
-      else
-        waits_for_room_ = true;
-    }
+    if (const Job* job = state.find_job(key);
+        job && job->state == JobState::ended && !job->spec->extra_request().cron.empty())
+      ended[job->spec->owner->uid].insert(key);
+  for (const auto& [uid, keys] : ended) {
+    auto events = decide_next_runs(state, uid, keys, c_.loop.now());
+    if (events.empty()) continue;
+    if (c_.room.has_room_for(events))
+      c_.commit.happen(std::move(events));
+    else
+      waits_for_room_ = true;
+  }
 }
 
 // After a start, for those that ended just before it, and when there was no room for some.

@@ -2,6 +2,7 @@
 #include "controller/readers/crontabs.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "controller/readers/cron_times.h"
@@ -12,16 +13,17 @@ namespace {
 
 // A line that is switched off stays in the file, so that its owner sees what became of it; so do its options, which
 // would else be those of the next entry.
-std::string with_line_disabled(const Crontab& crontab, std::uint32_t line) {
-  std::uint32_t first = 0;  // the entry before
-  for (const CrontabJob& entry : crontab.jobs)
-    if (entry.line < line) first = std::max(first, entry.line);
+std::string with_lines_disabled(const Crontab& crontab, const std::set<std::uint32_t>& lines) {
+  std::set<std::uint32_t> entries;
+  for (const CrontabJob& entry : crontab.jobs) entries.insert(entry.line);
   std::string out;
   std::uint32_t number = 0;
   for (const std::string_view text : split(crontab.text, '\n')) {
     ++number;
-    const bool its_option = number > first && number < line && trim(text).starts_with("#SCRON");
-    if (number == line || its_option) out += "#DISABLED: ";
+    const auto next = entries.lower_bound(number);  // whose option it would be
+    const bool its_option =
+        next != entries.end() && *next > number && lines.contains(*next) && trim(text).starts_with("#SCRON");
+    if (lines.contains(number) || its_option) out += "#DISABLED: ";
     out += text;
     out += '\n';
   }
@@ -95,24 +97,35 @@ std::vector<Event> decide_cron_times(const State& state, Time now) {
   return events;
 }
 
-std::vector<Event> decide_next_run(const State& state, JobKey key, Time now) {
-  const Job* job = state.find_job(key);
-  if (!job || job->state != JobState::ended || job->spec->extra_request().cron.empty()) return {};
-  const UserId uid = job->spec->owner->uid;
+std::vector<Event> decide_next_runs(const State& state, UserId uid, const std::set<JobKey>& keys, Time now) {
   const auto* found = state.crontabs.find(uid);
   if (!found) return {};
   const Crontab& crontab = **found;
-  const auto place = std::ranges::find(crontab.jobs, key, &CrontabJob::key);
-  if (place == crontab.jobs.end()) return {};
-  const auto times = parse_cron(job->spec->extra_request().cron);
-  const auto next = times ? next_cron_time(*times, now) : std::nullopt;
-  if (job->outcome != Outcome::cancelled && next) return {JobRequeued{key, false, UserId{0}, now, *next}};
-  CrontabSet rest{.uid = uid,
-                  .crontab = {.text = with_line_disabled(crontab, place->line), .jobs = crontab.jobs},
-                  .at = now,
-                  .by = uid};
-  std::erase(rest.crontab.jobs, *place);
-  return {rest};
+  std::vector<Event> events;
+  std::set<std::uint32_t> over;
+  CrontabSet rest{.uid = uid, .crontab = {}, .at = now, .by = uid};
+  for (const CrontabJob& entry : crontab.jobs) {
+    const Job* job = keys.contains(entry.key) ? state.find_job(entry.key) : nullptr;
+    const bool has_ended = job && job->state == JobState::ended && !job->spec->extra_request().cron.empty();
+    const bool comes_again = has_ended && job->outcome != Outcome::cancelled;
+    const auto times = parse_cron(comes_again ? job->spec->extra_request().cron : "");
+    const auto next = times ? next_cron_time(*times, now) : std::nullopt;
+    if (next) events.emplace_back(JobRequeued{entry.key, false, UserId{0}, now, *next});
+    if (has_ended && !next)
+      over.insert(entry.line);
+    else
+      rest.crontab.jobs.push_back(entry);
+  }
+  if (over.empty()) return events;
+  rest.crontab.text = with_lines_disabled(crontab, over);
+  events.emplace_back(std::move(rest));
+  return events;
+}
+
+std::vector<Event> decide_next_run(const State& state, JobKey key, Time now) {
+  const Job* job = state.find_job(key);
+  if (!job || job->state != JobState::ended || job->spec->extra_request().cron.empty()) return {};
+  return decide_next_runs(state, job->spec->owner->uid, {key}, now);
 }
 
 }  // namespace millrace

@@ -110,6 +110,21 @@ TEST_F(CrontabTest, A_line_whose_job_was_cancelled_is_switched_off_with_its_opti
   happen({JobForgotten{keys[1], now_ + seconds(1'000'000)}});
 }
 
+// Each fact has the whole text: with one for each line a long crontab filled the log.
+TEST_F(CrontabTest, Lines_of_many_that_were_cancelled_are_switched_off_by_one_fact) {
+  const auto keys = set("@daily a\n#SCRON -t 2\n@daily b\n@daily c\n@daily d",
+                        {line(1, "@daily"), line(3, "@daily"), line(4, "@daily"), line(5, "@daily")});
+  for (const std::size_t i : {0, 1, 3}) happen({JobCancelled{keys.at(i), user, now_}});
+  run(keys.at(2));
+  end(keys[2], 0);
+  const auto events = decide_next_runs(state_, user, {keys.begin(), keys.end()}, now_);
+  ASSERT_EQ(events.size(), 2u);
+  happen(events);
+  EXPECT_EQ(text(), "#DISABLED: @daily a\n#DISABLED: #SCRON -t 2\n#DISABLED: @daily b\n@daily c\n#DISABLED: @daily d");
+  EXPECT_EQ(state_.job(keys[2]).state, JobState::pending);
+  EXPECT_EQ((*state_.crontabs.find(user))->jobs.size(), 1u);
+}
+
 // Three commands of any user once kept the controller from starting again.
 TEST_F(CrontabTest, A_job_that_is_requeued_after_its_crontab_is_gone_runs_once) {
   const JobKey key = set("* * * * * true\n", {line(1, "* * * * *")}).at(0);

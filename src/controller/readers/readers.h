@@ -12,6 +12,7 @@
 #include "controller/readers/power_reader.h"
 #include "controller/readers/reservation_reader.h"
 #include "controller/readers/signal_reader.h"
+#include "controller/readers/stored_bytes.h"
 #include "controller/readers/trigger_reader.h"
 
 namespace millrace {
@@ -49,6 +50,7 @@ class Readers final {
   CompletingJobs completing;
   ClientWatch clients;
   TriggerReader triggers;
+  StoredBytes stored;
 
  private:
   JobPrograms programs_;
@@ -59,8 +61,8 @@ class Readers final {
   ReservationReader reservations_;
   CrontabReader crontabs_;
   // Who tells of jobs that are gone looks before who has them come again.
-  const std::array<Reader*, 10> all_{&completing, &programs_,    &power_,        &clients,   &signals_,
-                                     &mails_,     &completions_, &reservations_, &crontabs_, &triggers};
+  const std::array<Reader*, 11> all_{&stored, &completing,   &programs_,     &power_,    &clients, &signals_,
+                                     &mails_, &completions_, &reservations_, &crontabs_, &triggers};
 };
 
 }  // namespace millrace

@@ -104,6 +104,12 @@ bool RequestHandler::refuses_words(const wire::SubmitJob& ask) const {
   return true;
 }
 
+bool RequestHandler::refuses_bytes(UserId user, std::size_t beyond_ordinary) const {
+  auto why = c_.readers.stored.refusal(user, beyond_ordinary);
+  if (why) refuse_with(RefusalCode::too_long, *std::move(why));
+  return why.has_value();
+}
+
 bool RequestHandler::refuses_sizes(const wire::JobDescription& job, std::string_view environment,
                                    std::string_view script) const {
   const auto fits = check_sizes(job, environment, script);

@@ -33,6 +33,8 @@ class RequestHandler {
 
   // What would not fit a later frame (wire/limits.h); it has been told.
   bool refuses_sizes(const wire::JobDescription& job, std::string_view environment, std::string_view script) const;
+  // What the jobs of this user would take of the controller's memory; it has been told.
+  bool refuses_bytes(UserId user, std::size_t beyond_ordinary) const;
   bool refuses_words(const wire::SubmitJob& ask) const;  // what this client may not say of a job; it has been told
 
   Services& c_;

@@ -47,6 +47,7 @@ class JobCommands final : public RequestHandler {
   static bool go_on_signalling(Services& services, SignalRun& run);
   void signal_job(SignalRun& run, const JobName& name) const;
   bool refuses_longer_comment(const wire::UpdateJob& ask);
+  bool refuses_bytes_of_change(const wire::UpdateJob& ask);
 };
 
 // step_commands.cpp

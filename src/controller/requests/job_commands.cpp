@@ -401,8 +401,18 @@ bool JobCommands::refuses_longer_comment(const wire::UpdateJob& ask) {
   return false;
 }
 
+// Each record that it names may get all of it.
+bool JobCommands::refuses_bytes_of_change(const wire::UpdateJob& ask) {
+  const std::size_t beyond = StoredBytes::beyond_ordinary(ask.ByteSizeLong());
+  if (beyond == 0) return false;
+  const State& state = c_.commit.decided();
+  const auto selected = select_jobs(state, name_of(ask.job()));
+  if (!selected || selected->empty()) return false;
+  return refuses_bytes(state.job(selected->front().key).spec->owner->uid, beyond * selected->size());
+}
+
 void JobCommands::update(const wire::UpdateJob& ask) {
-  if (refuses_longer_comment(ask)) return;
+  if (refuses_longer_comment(ask) || refuses_bytes_of_change(ask)) return;
   if (ask.extras().has_overcommit() || ask.extras().has_user_env() || ask.extras().has_resv_ports() ||
       ask.extras().has_no_allocate())
     return refuse_with({RefusalCode::not_supported,

@@ -33,6 +33,7 @@ void StandingCommands::set_crontab(const wire::SetCrontab& ask) {
     if (!identity) return self.refuse_with(RefusalCode::invalid_user, identity.error().story);
     const wire::SetCrontab& ask = request.set_crontab();
     std::vector<CrontabLine> lines;
+    std::size_t beyond = 0;
     for (const wire::CronEntry& entry : ask.entries()) {
       std::vector<SubmitJob> jobs = to_submit_jobs(entry.job(), *identity);
       (void)settle_extras(jobs, {c.settings.cluster.allow_spec_resources,
@@ -44,8 +45,10 @@ void StandingCommands::set_crontab(const wire::SetCrontab& ask) {
       jobs.front().spec.script = payload_id(entry.job().script()).digest;
       if (!entry.job().environment().empty())
         jobs.front().spec.environment = payload_id(entry.job().environment()).digest;
+      beyond += StoredBytes::beyond_ordinary(jobs.front().spec);
       lines.push_back({entry.line(), entry.times(), std::move(jobs.front())});
     }
+    if (self.refuses_bytes(uid, beyond)) return;
     auto decision = decide_crontab(c.commit.decided(), uid, ask.text(), std::move(lines),
                                    {uid, self.actor_.is_admin && uid == asker.uid}, c.loop.now());
     if (!decision) return self.refuse_with(decision.error());

@@ -30,6 +30,9 @@ void SubmitCommands::submit(const wire::SubmitJob& ask) {
         std::vector<SubmitJob> jobs = to_submit_jobs(ask, *identity);
         std::vector<std::string> notes =
             settle_extras(jobs, {c.settings.cluster.allow_spec_resources, c.hooks.site_programs().nodes_can_reboot});
+        std::size_t beyond = 0;
+        for (const SubmitJob& job : jobs) beyond += StoredBytes::beyond_ordinary(job.spec);
+        if (self.refuses_bytes(identity->uid, beyond)) return;
         if (!ask.script().empty()) jobs.front().spec.script = payload_id(ask.script()).digest;
         if (!ask.environment().empty()) jobs.front().spec.environment = payload_id(ask.environment()).digest;
         auto decision = decide(c.commit.decided(), std::move(jobs), self.actor_, c.loop.now());

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 
+#include "core/model/owned_bytes.h"
+
 namespace millrace {
 namespace {
+
+constexpr std::size_t bytes_of_row =
+    4096;  // a longer record counts as several, so that their number bounds their memory
 
 // Nobody starts it again: only what is shown stays, and of payloads what the site wants to be kept.
 SharedValue<JobSpec> shown_part(const JobSpec& from, std::uint32_t stored) {
@@ -50,8 +55,8 @@ SharedValue<Placement> shown_part(const Placement& from) {
 
 Job shown_part(const Job& from, std::uint32_t stored) {
   Job job = from;
-  if (job.array.value == 0)
-    job.spec = shown_part(*from.spec, stored);  // that of an array is one for all its tasks anyway
+  // That of an array is one for all its tasks anyway, but not when they are gone.
+  if (job.array.value == 0 || owned_bytes(*from.spec) >= bytes_of_row) job.spec = shown_part(*from.spec, stored);
   if (job.placement) job.placement = shown_part(*from.placement);
   job.dependencies = {};
   job.waited = {};
@@ -109,7 +114,9 @@ void give_steps_to_runs(State& state, const Job& job) {
 
 }  // namespace
 
-std::uint64_t rows_of(const KeptJob& kept) { return 1 + kept.steps.size(); }
+std::uint64_t rows_of(const KeptJob& kept) {
+  return 1 + kept.steps.size() + owned_bytes(*kept.job->spec) / bytes_of_row;
+}
 
 void index_kept(State& state, KeptNumber number, const KeptJob& kept) {
   state.kept_rows += rows_of(kept);

@@ -33,7 +33,7 @@ class KeptJobs : public testing::Test {
     EXPECT_EQ(broken_law(state_), std::nullopt);
   }
 
-  JobKey submit(const char* name) {
+  JobKey submit(const std::string& name) {
     JobSubmitted e;
     e.key = state_.next_key;
     e.id = next_job_id(state_, state_.last_id);
@@ -55,7 +55,7 @@ class KeptJobs : public testing::Test {
     e.usage.user_us = 5;
     happen(e);
   }
-  JobKey ended(const char* name, std::uint32_t code = 0) {
+  JobKey ended(const std::string& name, std::uint32_t code = 0) {
     const JobKey key = submit(name);
     place(key);
     end(key, code);
@@ -109,6 +109,15 @@ TEST_F(KeptJobs, They_go_when_they_are_too_old_or_too_many) {
   EXPECT_EQ(state_.kept.size(), 4u);
   EXPECT_EQ(state_.kept_rows, 4u);
   EXPECT_EQ((*state_.kept.begin()).second->job->spec->name, "b");
+}
+
+TEST_F(KeptJobs, Long_ones_count_as_several) {
+  for (const char* name : {"a", "b", "c"}) happen(JobForgotten{ended(name), now_});
+  happen(JobForgotten{ended(std::string(8192, 'x')), now_});
+  EXPECT_EQ(state_.kept.size(), 2u);
+  EXPECT_EQ(state_.kept_rows, 4u);
+  happen(JobForgotten{ended(std::string(100'000, 'x')), now_});
+  EXPECT_EQ(state_.kept.size(), 0u) << "it would take more than all rows";
 }
 
 TEST_F(KeptJobs, Each_run_of_a_requeued_job_is_kept_and_gets_its_steps) {
