@@ -2,6 +2,8 @@
 #include "platform/munge.h"
 
 #include <dlfcn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -59,7 +61,22 @@ Result<std::unique_ptr<Munge>> Munge::open(const std::string& socket) {
   return std::unique_ptr<Munge>(new Munge(std::move(library), path));
 }
 
+// libmunge tries again for ten seconds where nobody listens, and this one waits with it.
+Result<void> Munge::look() const {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return fail(Errc::io, std::string{"munge: "} + std::strerror(errno));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, socket_.c_str(), sizeof address.sun_path - 1);
+  const int connected = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int problem = connected == 0 ? 0 : errno;
+  close(fd);
+  if (problem == 0) return {};
+  return fail(Errc::unavailable, "munged does not answer at " + socket_ + ": " + std::strerror(problem));
+}
+
 Result<void*> Munge::context() {
+  if (auto there = look(); !there) return std::unexpected(std::move(there).error());
   void* context = library_->create();
   if (context == nullptr) return fail(Errc::io, "munge: no memory");
   if (library_->set(context, option_socket, socket_.c_str()) == 0) return context;

@@ -35,6 +35,7 @@ class Munge {
  private:
   struct Library;
   Munge(std::unique_ptr<Library> library, std::string socket);
+  Result<void> look() const;
   Result<void*> context();
 
   std::unique_ptr<Library> library_;

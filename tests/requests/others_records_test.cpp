@@ -85,10 +85,10 @@ constexpr AllowedRow allowed[] = {
     // Reservations for somebody, and triggers: whose they are the controller says, whatever is asked.
     {B::kReserve, "users", operators},
     {B::kReserve, "accounts", operators},
-    {B::kSetTrigger, "trigger.id", operators},
-    {B::kSetTrigger, "trigger.uid", operators},
-    {B::kSetTrigger, "trigger.job", operators},
-    {B::kSetTrigger, "trigger.job_id", operators},
+    {B::kSetTrigger, "trigger.id", supers},
+    {B::kSetTrigger, "trigger.uid", supers},
+    {B::kSetTrigger, "trigger.job", supers},
+    {B::kSetTrigger, "trigger.job_id", supers},
     {B::kClearTriggers, "id", operators},
     {B::kClearTriggers, "uid", operators},
     // Steps of somebody's job. What runs or is typed there runs as the owner; a step of no job at all is nobody's.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/render/job_words.h"
 #include "cli/render/step_columns.h"
@@ -135,7 +136,8 @@ std::string average_of(const Row& row) {
 std::int64_t cpu_us(const Row& row, bool user, bool system) {
   std::int64_t sum = 0;
   const auto add = [&](const wire::StepUsage& usage) {
-    sum += (user ? usage.user_us() : 0) + (system ? usage.system_us() : 0);
+    if (user) sum = saturating_add(sum, usage.user_us());
+    if (system) sum = saturating_add(sum, usage.system_us());
   };
   if (is_step(row))
     add(row.step->usage());

@@ -222,5 +222,21 @@ TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_keeper_on_an
   EXPECT_EQ(silent.launched[0].partition(), "p");
 }
 
+TEST_F(NodeReportsTest, A_keeper_has_so_many_steps_on_another_node_and_no_more) {
+  const JobKey key = run_job({0, 1});
+  start();
+  report("n1", {});
+  report("n2", {});
+  silent.launched.clear();
+  wire::StepFromNode word;
+  word.set_job_key(key.value);
+  word.set_node("n2");
+  for (std::uint32_t step = 0; step < 3000; ++step) {
+    word.mutable_launch()->mutable_plan()->set_step(step);
+    controller->keeper_said(silent, "n1", word);
+  }
+  EXPECT_EQ(silent.launched.size(), 1024u);
+}
+
 }  // namespace
 }  // namespace millrace

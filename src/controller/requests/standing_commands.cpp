@@ -84,11 +84,12 @@ void StandingCommands::query_crontab(const wire::QueryCrontab& ask) {
 }
 
 void StandingCommands::set_trigger(const wire::SetTrigger& ask) {
-  if (!actor_.is_admin && !c_.settings.user_triggers)
+  // An operator's runs as that user, too: it is root's and SlurmUser's that run as the controller.
+  if (!actor_.is_super && !c_.settings.user_triggers)
     return refuse_with({RefusalCode::access_denied,
-                        {"only an administrator may set triggers; SlurmctldParameters=allow_user_triggers would let "
+                        {"only root and SlurmUser may set triggers; SlurmctldParameters=allow_user_triggers would let "
                          "users set some of their own"}});
-  if (!actor_.is_admin && !c_.settings.is_root)
+  if (!actor_.is_super && !c_.settings.is_root)
     return refuse_with(
         {RefusalCode::access_denied,
          {"triggers of users need a controller that is root (SlurmUser=root): they run as the user who set them"}});

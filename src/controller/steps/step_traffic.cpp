@@ -16,6 +16,7 @@
 namespace millrace {
 namespace {
 
+constexpr std::ptrdiff_t steps_of_node_max = 1024;  // of a job, at one time, on each node but its first
 constexpr Duration launch_patience =
     seconds(30);  // a step launched on a node that never reports it is not waited for any longer
 
@@ -266,6 +267,14 @@ void StepTraffic::record(const Job& job, const wire::StepFacts& batch) {
 // What the step may use there, and as whom, is what the ledger says, whatever the keeper wrote.
 void StepTraffic::launch(const Job& job, NodeIndex index, const wire::StepLaunch& order) {
   if (job.state != JobState::running || !order.plan().has_step()) return;
+  // The keeper is on a node that nobody trusts. It asks again, and gets it when others have ended.
+  NodeLink& link = links_.of(index);
+  const auto first = launches_.lower_bound({job.key, job.attempt, index, 0});
+  const auto last = launches_.upper_bound({job.key, job.attempt, index, UINT32_MAX});
+  const auto living = std::ranges::count_if(link.attempts, [&](const AttemptReport& report) {
+    return report.key == job.key && report.attempt == job.attempt && report.step && !report.ended;
+  });
+  if (living + std::distance(first, last) >= steps_of_node_max) return;
   wire::LaunchPlan plan = order.plan();
   plan.set_job_key(job.key.value);
   plan.set_job_id(job.id.value);
@@ -280,7 +289,7 @@ void StepTraffic::launch(const Job& job, NodeIndex index, const wire::StepLaunch
   const Node& node = c_.commit.durable().node(index);
   plan.set_node_name(node.def->name);
   launches_[{job.key, job.attempt, index, plan.step()}] = c_.loop.steady();
-  links_.of(index).manager->launch(node.def->name, plan, *job.spec->owner, life_of(node));
+  link.manager->launch(node.def->name, plan, *job.spec->owner, life_of(node));
 }
 
 bool StepTraffic::has_launches_under_way(JobKey key, Attempt attempt, std::optional<NodeIndex> node) {
