@@ -46,7 +46,8 @@ Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, in
       agent_(std::move(agent)),
       listener_(listener),
       child_signals_(child_signals),
-      log_(order_, agent_, streams_) {
+      log_(order_, agent_, streams_),
+      step_port_(spool_, agent_) {
   status_.set_job_key(plan_.job_key());
   status_.set_attempt(plan_.attempt());
   if (plan_.has_step()) status_.set_step(plan_.step());
@@ -83,7 +84,7 @@ void Supervisor::fail_launch(Error why) {
   problem_ = std::move(why.story);
   unfit_ = why.code == Errc::unfit;
   log_.error([&] { return std::string_view{problem_}; });
-  // Of a step the keeper tells srun.
+  // Of a step the step manager tells srun.
   if (plan_.job().interactive() && !plan_.has_step())
     streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
   if (tasks_.empty())
@@ -103,12 +104,8 @@ int Supervisor::timeout_ms() const {
   until = std::min(until, streams_.due_us());
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
-  if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
   if (!ended_ && srun_gone_us_ != 0) until = std::min(until, srun_gone_us_ + srun_patience_us);
-  if (!ended_ && look_at_parts_us_ != 0) until = std::min(until, look_at_parts_us_);
-  if (!ended_) until = std::min({until, facts_.due_us(), step_time_due_us()});
-  if (!ended_ && tell_waiting_us_ != 0) until = std::min(until, tell_waiting_us_);
-  if (!ended_ && finish_at_us_ != 0) until = std::min(until, finish_at_us_);
+  if (!ended_ && step_manager_) until = std::min(until, step_manager_->due_us());
   if (!ended_ && look_again_us_ != 0) until = std::min(until, look_again_us_);
   if (until == INT64_MAX) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((until - now + 999) / 1000, 0, 60'000));
@@ -180,18 +177,14 @@ void Supervisor::on_time() {
     for (const RunningTask& task : tasks_)
       if (task.epilog_until_us != 0 && now >= task.epilog_until_us) kill(-task.pid, SIGKILL);
     freezer_.on_time(now);
-    if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
-    if (look_at_parts_us_ != 0 && now >= look_at_parts_us_) drop_left_parts();
     if (srun_gone_us_ != 0 && now >= srun_gone_us_ + srun_patience_us) {
       srun_gone_us_ = 0;
-      if (finish_at_us_ == 0) allocation_exit_code_ = 1;
+      if (!step_manager_ || !step_manager_->awaits_ends()) allocation_exit_code_ = 1;
       begin_kill(plan_.kill_wait_seconds());
       if (ended_) return;
     }
-    if (finish_at_us_ != 0 && now >= finish_at_us_) return finish_after_steps();
-    if (now >= facts_.due_us()) tell_facts();
-    end_steps_in_time(now);
-    if (tell_waiting_us_ != 0 && now >= tell_waiting_us_) tell_waiting_steps();
+    if (step_manager_) step_manager_->on_time();
+    if (finish_if_steps_are_over()) return;
     if (look_again_us_ != 0 && now >= look_again_us_) look_at_usage();
     return;
   }
@@ -214,7 +207,7 @@ void Supervisor::accept_agent() {
   agent_ = Channel{fd, supervisor_frame_max};  // the newest agent is the only one
   log_.debug([] { return "an agent has come back"; });
   tell_agent();
-  order_steps_again();
+  if (step_manager_) step_manager_->agent_is_back();
 }
 
 void Supervisor::read_agent() {
@@ -336,9 +329,8 @@ void Supervisor::end_politely() {
 
 void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us) {
   if (killing_ || ended_) return;
-  told_to_end_ = true;
   log_.verbose([&] { return "told to end; SIGKILL after " + std::to_string(wait_seconds) + " s"; });
-  refuse_waiting_steps();  // none begins any more
+  if (step_manager_) step_manager_->close();
   if (holds_allocation_) return finish_after_steps();
   if (std::exchange(awaits_srun_, false)) {  // nothing of it has begun, and nothing will
     streams_.give_up();
@@ -357,7 +349,7 @@ void Supervisor::suspend(bool suspended) {
   log_.verbose([&] { return suspended ? "suspended" : "resumed"; });
   if (!holds_allocation_) suspended ? freezer_.freeze(clock_us(CLOCK_MONOTONIC)) : freezer_.thaw();
   status_.set_suspended(suspended);
-  shift_step_times(suspended);
+  if (step_manager_) step_manager_->suspend(suspended);
   tell_agent();
 }
 
@@ -389,8 +381,30 @@ void Supervisor::write_note(const std::string& line) {
   notes_.write(common_spec().user, line);
 }
 
+void Supervisor::hear_of_steps(const wire::StepToNode& message) {
+  if (!step_manager_) return;
+  step_manager_->hear(message);
+  if (message.has_end() && holds_allocation_ && !ended_) {
+    allocation_exit_code_ = message.end().exit_code();
+    step_manager_->end();
+  }
+  finish_if_steps_are_over();
+}
+
+void Supervisor::finish_after_steps() {
+  if (!step_manager_) return finish();
+  step_manager_->end();
+  finish_if_steps_are_over();
+}
+
+bool Supervisor::finish_if_steps_are_over() {
+  if (ended_ || !step_manager_ || !step_manager_->is_over()) return false;
+  finish();
+  return true;
+}
+
 void Supervisor::finish() {
-  refuse_waiting_steps();
+  if (step_manager_) step_manager_->stop();
   children_left_ = false;
   const std::uint64_t kills_for_memory = oom_kills();
   if (kills_for_memory > 0) write_note(oom_note(plan_, kills_for_memory));
@@ -406,7 +420,8 @@ void Supervisor::finish() {
   status_.set_state(wire::AttemptStatus::ENDED);
   status_.set_suspended(false);
   status_.set_ended_at_us(clock_us(CLOCK_REALTIME));
-  for (wire::StepFact& fact : facts_.unheard()) *status_.add_steps() = std::move(fact);
+  if (step_manager_)
+    for (wire::StepFact& fact : step_manager_->unheard_facts()) *status_.add_steps() = std::move(fact);
   *status_.mutable_usage() = usage_;
   if (problem_.empty() && kills_for_memory > 0) {
     status_.set_end(wire::AttemptStatus::OUT_OF_MEMORY);

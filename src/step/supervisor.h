@@ -6,8 +6,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,16 +17,16 @@
 #include "isolation/cgroup.h"
 #include "step/channel.h"
 #include "step/errand.h"
-#include "step/fact_queue.h"
 #include "step/freezer.h"
 #include "step/gpus.h"
 #include "step/launch.h"
 #include "step/proc.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
-#include "step/step_keeper.h"
 #include "step/step_log.h"
+#include "step/step_manager/step_manager.h"
 #include "step/step_mpi.h"
+#include "step/step_port.h"
 #include "step/x11_forward.h"
 #include "task.pb.h"
 
@@ -102,61 +100,10 @@ class Supervisor final {
   void end_if_nobody_left();
   void on_time();
 
-  // Steps of this job (supervisor_steps.cpp): we keep them where this is its first node.
+  // Steps of this job: a step manager keeps them where this is its first node.
   void hear_of_steps(const wire::StepToNode& message);
-  void hear_step_request(const wire::StepRequest& request);
-  void hear_client_left(std::uint64_t client);
-  void try_waiting_steps();
-  bool tell_again_of_end(const wire::StepRequest& request);  // false: it is about none that ended lately
-  void remember_over(std::uint32_t id);
-  bool try_step(const wire::StepRequest& request);  // false: it has to wait
-  void hear_step_report(const wire::StepReport& report);
-  void step_ended_there(std::uint32_t id, const std::string& node, const wire::AttemptStatus& status);
-  // Nodes that the job goes on without (supervisor_lost.cpp).
-  void hear_of_lost(const wire::NodesLost& lost);
-  void lose_node_of_step(std::uint32_t id, const std::string& node, bool given_up);
-  void start_step(const wire::StepRequest& request, const StepPlacement& placement, const std::string& ports);
-  Result<std::string> ports_for(const wire::CreateStep& ask, const StepPlacement& placement) const;
-  wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
-  void launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement);
-  // A part of a step over several components (supervisor_parts.cpp): it has its CPUs and number before the others have
-  // theirs.
-  void hear_of_part(std::uint32_t id, const wire::StepRequest& request);
-  void tell_prepared(std::uint32_t id, const wire::StepRequest& request, std::vector<std::string> notes);
-  void drop_part(std::uint32_t id);
-  void drop_parts();       // nobody will start them
-  void drop_left_parts();  // whose srun has not been heard of for long
-  void give_devices(const StepShare& share, wire::LaunchPlan& there) const;
-  void order_steps_again();  // all that are not confirmed
-  void order_new_steps();
-  void order_steps();  // as many of those that were not sent as may be under way
-  void confirm(std::uint32_t id, const std::string& node);
-  void refuse_waiting_steps();
-  void tell_waiting_steps();
-  void tell_step_client(const wire::StepRequest& request, const wire::StepNews& news);
-  void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text,
-                   const std::string& note = {});
-  void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
-
-  // What becomes of them, told until it is in the log, and orders to them (supervisor_facts.cpp)
-  void note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement,
-                    const wire::LaunchPlan& plan);
-  void note_ended_there(std::uint32_t id, const wire::AttemptStatus& status);
-  void note_ended(std::uint32_t id);
-  void tell_facts();
-  void hear_step_signal(const wire::StepSignal& signal);
   void finish_after_steps();  // whose ends may be on their way
-  void kill_step(std::uint32_t id, std::uint32_t wait_seconds, wire::Kill::Why why);
-
-  // Their time (supervisor_step_time.cpp)
-  struct KeptStep;
-  void tell_created(KeptStep& step);
-  void watch_time_of(KeptStep& step, const wire::JobDescription& asked) const;
-  void hear_step_update(const wire::StepUpdate& update);
-  std::int64_t step_time_due_us() const;  // INT64_MAX: none has a limit
-  void end_steps_in_time(std::int64_t now_us);
-  void signal_step(std::uint32_t id, std::uint32_t signal, bool before_end);
-  void shift_step_times(bool suspended);  // what is suspended does not use its time
+  bool finish_if_steps_are_over();
 
   // Usage (supervisor_usage.cpp)
   void look_at_usage();                                                    // of running tasks with what they started
@@ -216,49 +163,8 @@ class Supervisor final {
   void tell_end(const UntoldEnd& end) { streams_.task_ended(end.rank, end.wait_status, end.short_of_memory); }
   std::string problem_;
   bool unfit_ = false;  // and the machine is to blame for it
-  struct KeptStep {
-    wire::StepRequest request;  // without its environment and arguments
-    std::string problem;
-    wire::StepFact fact;                      // as far as it is known
-    std::optional<StepPlacement> prepared{};  // set: nothing of it is launched yet
-    std::int64_t heard_us = 0;                // prepared: when its srun last asked
-    std::int64_t begun_us = 0;                // monotonic; later by the time it was suspended
-    std::uint32_t limit_minutes = 0;          // 0: that of its job
-    wire::JobSignal warning{};                // --signal; told once
-    bool warned = false;
-    std::int64_t kill_again_us = 0;           // 0: its time is not over
-    wire::LaunchPlan launch{};                // the same for all of its nodes
-    std::optional<wire::StepNews> to_tell{};  // that it was created, when it is known to be in the log
-  };
-  std::optional<StepKeeper> keeper_;
-  std::map<std::uint32_t, KeptStep> steps_;  // running ones, with whom they belong to
-  std::int64_t suspended_us_ = 0;            // since when; 0: they run
-  std::map<std::string, std::uint32_t>
-      over_;  // those that ended last, by the secret of their srun, which may not have heard of it
-  std::deque<std::string> over_order_;
-  struct WaitingStep {
-    wire::StepRequest request;
-    std::size_t bytes = 0;  // of memory
-    bool told = false;      // that it waits
-  };
-  std::vector<WaitingStep> waiting_steps_;
-  std::size_t unconfirmed_bytes() const;
-  void keep_waiting(const wire::StepRequest& request, std::vector<WaitingStep>::iterator known);
-  std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
-  struct Unconfirmed {
-    wire::LaunchPlan own;  // what is this node's; the rest is in KeptStep::launch
-    std::size_t sent = 0;  // bytes, once it is on its way
-  };
-  std::map<std::pair<std::uint32_t, std::string>, Unconfirmed>
-      unconfirmed_;  // by step and node: no report of it has come yet
-  std::size_t under_way_bytes_ = 0;
-  bool all_sent_ = true;
-  std::int64_t order_again_us_ = 0;
-  std::int64_t look_at_parts_us_ = 0;  // 0: none is prepared
-  FactQueue facts_;
-  std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, until then
-  bool left_behind_ = false;        // and those that are left have been killed
-  bool told_to_end_ = false;        // by our agent, as others of the job are by theirs
+  StepPort step_port_;
+  std::optional<StepManager> step_manager_;
   wire::StepUsage usage_;           // of all that has ended
   std::int64_t look_again_us_ = 0;  // 0: only when asked
   std::uint32_t allocation_exit_code_ = 0;
@@ -270,11 +176,6 @@ class Supervisor final {
   std::int64_t srun_patience_until_us_ = 0;
   std::vector<pollfd> polls_;
 };
-
-// Makes the plan of a component's part that of the whole step.
-void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan);
-// Of a step's own; 0: none.
-std::uint32_t step_limit_of(const wire::JobDescription& step);
 
 // The line of a kill as Slurm writes it into the job's stderr.
 std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds);

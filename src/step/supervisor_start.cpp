@@ -63,8 +63,8 @@ Result<void> Supervisor::start() {
   gpus_ = Gpus(plan_, order_.isolation());
   gpus_.show(environment_);
   if (plan_.node_position() == 0 && !plan_.has_step()) {
-    keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
-    order_.mutable_run()->clear_allocation();  // the keeper has it, and no step need be told of it
+    step_manager_.emplace(plan_, order_.identity(), step_port_, log_);
+    order_.mutable_run()->clear_allocation();  // the step manager has it, and no step need be told of it
   }
   if (plan_.job().allocation_only() && !plan_.has_step()) {
     holds_allocation_ = true;
