@@ -53,16 +53,9 @@ void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
   }
   const auto whole = attempts_.find(name.whole());
   if (whole == attempts_.end()) return;  // its keeper is on another node, and hears of it through the controller
-  if (is_over(whole->second)) {
-    if (!ended) return;
-    // Nobody is left to hear of it.
-    wire::Forget forget;
-    forget.set_job_key(name.job_key);
-    forget.set_attempt(name.attempt);
-    forget.set_step(static_cast<std::uint32_t>(name.step));
-    loop_.post([this, forget] { this->forget(forget); });
-    return;
-  }
+  // Nobody is left here to hear of it. A step manager on another node may: the controller tells it, and whoever of them
+  // has no more use for it has it forgotten.
+  if (is_over(whole->second)) return;
   wire::StepToNode report;
   report.set_job_key(name.job_key);
   report.set_attempt(name.attempt);

@@ -157,6 +157,28 @@ TEST_F(AgentTest, Words_about_steps_find_their_way_up_and_down) {
   ASSERT_EQ(supervisors_.step_orders.size(), 1u);
 }
 
+// Of srun's own job, which has an attempt on every node: whoever keeps its steps is on the first.
+TEST_F(AgentTest, A_step_that_ends_after_the_tasks_here_is_reported_until_somebody_has_it_forgotten) {
+  start();
+  wire::AttemptStatus step;
+  step.set_job_key(7);
+  step.set_step(1);
+  step.set_state(wire::AttemptStatus::RUNNING_NOW);
+  supervisors_.tell(7, wire::AttemptStatus::RUNNING_NOW);
+  supervisors_.observer->attempt_changed(step);
+  supervisors_.tell(7, wire::AttemptStatus::ENDED);
+  step.set_state(wire::AttemptStatus::ENDED);
+  supervisors_.observer->attempt_changed(step);
+  loop_.advance(seconds(1));
+  EXPECT_EQ(reported().size(), 2u);
+  EXPECT_TRUE(supervisors_.forgotten.empty());
+  wire::ToAgent order;
+  order.mutable_forget()->set_job_key(7);
+  order.mutable_forget()->set_step(1);
+  deliver(order);
+  EXPECT_EQ(supervisors_.forgotten.size(), 1u);
+}
+
 TEST_F(AgentTest, Launches_of_a_keeper_do_not_fill_the_link_that_all_jobs_share) {
   start();
   wire::StepFromNode launch, facts;

@@ -132,7 +132,7 @@ SimCluster::SimCluster(std::uint64_t seed, ClusterShape shape)
   }
   for (std::uint32_t i = 0; i < shape.nodes; ++i)
     nodes_.push_back(std::make_unique<SimNode>(
-        world_, network_, node_name(i), shape.cpus,
+        world_, network_, sruns_, node_name(i), shape.cpus,
         [seed](const AttemptKey& attempt) { return work_of(seed, attempt); }, shape.programs));
   make_wishes();
 }
@@ -578,33 +578,6 @@ bool SimCluster::settled() const {
   return true;
 }
 
-// What a keeper was told to be in the log is there, whatever has crashed since, and says what the keeper saw.
-std::optional<std::string> SimCluster::judge_steps(const State& state) const {
-  for (const auto& node : nodes_)
-    for (const StepRecord& record : node->steps()) {
-      if (!record.start_heard || !state.find_job(JobKey{record.job_key})) continue;
-      const std::string which = "step " + std::to_string(record.fact.id()) + " of job key " +
-                                std::to_string(record.job_key) + " attempt " + std::to_string(record.attempt) + ": ";
-      const auto* step = state.steps.find({JobKey{record.job_key}, Attempt{record.attempt}, record.fact.id()});
-      if (!step) return which + "acknowledged, and not in the ledger";
-      if ((*step)->start.name != record.fact.name()) return which + "another step has its number";
-      if ((*step)->is_running()) return which + "it still runs";
-      const StepEnd& end = (*step)->end;
-      if (record.end_heard && (*step)->start.time_limit_minutes != record.fact.time_limit_minutes())
-        return which + "its time limit is not the one its keeper knew";
-      if (record.end_heard && end.exit_code != record.fact.exit_code())
-        return which + "it did not end as its keeper saw it";
-    }
-  return std::nullopt;
-}
-
-std::size_t SimCluster::steps_heard() const {
-  std::size_t count = 0;
-  for (const auto& node : nodes_)
-    for (const StepRecord& record : node->steps()) count += record.end_heard ? 1 : 0;
-  return count;
-}
-
 std::optional<std::string> SimCluster::final_verdict() const {
   std::map<AttemptKey, std::vector<RunRecord>> runs;
   for (const auto& node : nodes_)
@@ -708,7 +681,7 @@ std::optional<std::string> SimCluster::run() {
       heal();
     }
     if (healed && settled()) break;
-    if (world_.now() > limit) complain("the cluster did not come to rest: some job has not ended");
+    if (world_.now() > limit) complain("the cluster did not come to rest: some job has not ended" + what_runs());
   }
   if (wrong_) return wrong_;
   for (const auto& [key, job] : controlling_->controller->durable().jobs)

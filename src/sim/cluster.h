@@ -53,6 +53,7 @@ class SimCluster final : private Clients, private Identities {
   bool saw_reboot() const;                     // ... or to be rebooted
   const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
   std::size_t steps_heard() const;  // how many ends of steps the log has answered for
+  std::size_t steps_on_several_nodes() const;
   std::size_t programs_failed() const;
   std::size_t nodes_outlived() const { return nodes_outlived_; }  // by jobs with --no-kill, in their last attempts
   std::size_t nodes_given_up() const { return nodes_given_up_; }  // by running jobs, because their users said so
@@ -94,16 +95,20 @@ class SimCluster final : private Clients, private Identities {
   void fault_turn();
   void heal();
   bool settled() const;
+  std::string what_runs() const;
   void watch_durable();
   void watch_agreement();
   void complain(std::string what);
   std::optional<std::string> final_verdict() const;
-  std::optional<std::string> judge_steps(const State& state) const;
+  std::optional<std::string> judge_steps(const State& state) const;  // cluster_steps.cpp
+  std::optional<std::string> judge_runs(const StepRecord& record, const std::vector<const StepRunRecord*>& runs) const;
+  bool was_lost(const StepRunRecord& run) const;
 
   std::uint64_t seed_;
   ClusterShape shape_;
   SimWorld world_;
   SimNetwork network_;
+  SimSruns sruns_;
   SimDisk disk_;
   CredentialSigner signer_;
   std::vector<std::unique_ptr<SimNode>> nodes_;

@@ -25,13 +25,14 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
   const std::uint64_t count =
       one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
-  std::uint64_t steps = 0, job_steps = 0, outlived = 0, given_up = 0;
+  std::uint64_t steps = 0, job_steps = 0, wide_steps = 0, outlived = 0, given_up = 0;
   std::set<SuspendWhy> suspended_for;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     SimCluster cluster(seed, shape);
     const auto wrong = cluster.run();
     steps += cluster.steps();
     job_steps += cluster.steps_heard();
+    wide_steps += cluster.steps_on_several_nodes();
     outlived += cluster.nodes_outlived();
     given_up += cluster.nodes_given_up();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
@@ -46,6 +47,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   }
   if (count >= 20) {
     EXPECT_GT(job_steps, count) << "hardly a step of a job came into the log";
+    EXPECT_GT(wide_steps, count / 4) << "hardly a step ran on several nodes";
   }
   static std::uint64_t seeds_with_faults = 0, outlived_in_all = 0,
                        given_up_in_all = 0;  // rare: counted over all tests together

@@ -27,12 +27,19 @@ bool gave_up(const Job& job, NodeIndex here) {
   });
 }
 
-bool may_have_steps(const Job* job, Attempt attempt, NodeIndex here) {
+// Whoever keeps the steps of the job still wants to hear how one ended here, also where the job's own tasks are
+// through.
+bool answers_for_steps(const Job* job, Attempt attempt, NodeIndex here) {
   if (!job || job->attempt != attempt || !job->placement) return false;
   if (job->state != JobState::running && job->state != JobState::suspended) return false;
-  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) {
-    return share.node == here && !share.released && !share.lost;
-  });
+  return std::ranges::any_of(job->placement->shares,
+                             [&](const NodeShare& share) { return share.node == here && !share.lost; });
+}
+
+bool may_have_steps(const Job* job, Attempt attempt, NodeIndex here) {
+  return answers_for_steps(job, attempt, here) &&
+         std::ranges::any_of(job->placement->shares,
+                             [&](const NodeShare& share) { return share.node == here && !share.released; });
 }
 
 }  // namespace
@@ -73,9 +80,9 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
   for (const AttemptReport& report : reported) {
     const Job* job = state.find_job(report.key);
     if (report.step) {
-      if (!may_have_steps(job, report.attempt, here) && report.ended)
+      if (report.ended && !answers_for_steps(job, report.attempt, here))
         intents.emplace_back(ForgetIntent{report.key, report.attempt, report.step});
-      else if (!may_have_steps(job, report.attempt, here))
+      else if (!report.ended && !may_have_steps(job, report.attempt, here))
         intents.emplace_back(
             KillIntent{report.key, report.attempt, job ? why_of(*job) : KillWhy::not_wanted, report.step});
       continue;  // otherwise their keeper sees to them

@@ -121,6 +121,22 @@ TEST_F(ReconcileTest, kills_what_is_left_on_a_node_that_the_job_went_on_without)
   EXPECT_EQ(plan.tasks(), 2u);
 }
 
+// The tasks of srun's own job are through on a node before a step of it, which another of its nodes keeps.
+TEST_F(ReconcileTest, has_a_step_forgotten_by_whoever_keeps_it_while_the_job_goes_on_elsewhere) {
+  const JobKey key = run_on_both(true);
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{1}, AttemptEnd::exited, 0, 0}, now_));
+  ASSERT_EQ(state_.job(key).state, JobState::running);
+  AttemptReport step = report(key, 0, false);
+  step.step = 1;
+  const auto kills = difference(state_, NodeIndex{1}, {step});
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<KillIntent>(kills[0])) << "nothing is the job's there any more";
+  step.ended = true;
+  EXPECT_TRUE(difference(state_, NodeIndex{1}, {step}).empty());
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0}, now_));
+  EXPECT_EQ(difference(state_, NodeIndex{1}, {step}).size(), 1u) << "now nobody asks for it";
+}
+
 // scontrol update NumNodes=1: what the job still has there ends, steps first; then the node is free of it, and the job
 // goes on.
 TEST_F(ReconcileTest, lets_go_of_a_node_that_the_job_gave_up_when_nothing_of_it_is_left_there) {
