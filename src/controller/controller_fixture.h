@@ -70,7 +70,10 @@ class SilentNodes final : public ResourceManager {
   }
   void kill(const std::string&, const wire::Kill&) override { ++kills; }
   void forget(const std::string&, const wire::Forget&) override { ++forgets; }
-  bool tell_keeper(const std::string&, const wire::StepToNode&) override { return has_room; }
+  bool tell_keeper(const std::string&, const wire::StepToNode& message) override {
+    told.push_back(message);
+    return has_room;
+  }
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string&, const wire::Suspend&) override {}
   bool tell_step(const std::string&, const wire::StepOrder& order) override {
@@ -81,7 +84,8 @@ class SilentNodes final : public ResourceManager {
   bool has_room = true;
   std::size_t kills = 0, forgets = 0;
   std::vector<wire::LaunchPlan> launched;
-  std::string note;  // of the last order to a step
+  std::vector<wire::StepToNode> told;  // step managers
+  std::string note;                    // of the last order to a step
 };
 
 class AnyIdentity final : public Identities {

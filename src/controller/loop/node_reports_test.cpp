@@ -15,11 +15,13 @@ class NodeReportsTest : public ControllerTest {
     manager = &silent;
   }
 
-  JobKey run_job(std::vector<std::uint32_t> on) {
+  JobKey run_job(std::vector<std::uint32_t> on, bool interactive = false) {
     const JobKey key = state.next_key;
     wire::SubmitJob ask = a_job(3);
     ask.mutable_job()->set_min_nodes(2);
     ask.mutable_job()->set_cpus_per_task(1);
+    if (interactive) ask.mutable_job()->set_interactive(true);
+    if (interactive) ask.mutable_job()->add_arguments("program");
     add_job(ask);
     for (std::uint32_t node = 0; node < 2; ++node)
       for (const Event& event : decide_register(state, {NodeIndex{node}, "boot", inventory}, start_of_test))
@@ -197,6 +199,29 @@ TEST_F(NodeReportsTest, A_node_whose_devices_and_clock_change_all_the_time_is_ju
   run();
   EXPECT_GT(log.written - before, once);
   EXPECT_LT(log.written - before, 3 * once);
+}
+
+// What it had there is others'. Its tasks on other nodes may still ask for steps.
+TEST_F(NodeReportsTest, A_step_is_not_launched_where_the_tasks_of_its_job_are_through) {
+  const JobKey key = run_job({0, 1}, true);
+  start();
+  AttemptReport runs = ended(key);
+  runs.ended = false;
+  report("n1", {runs});
+  report("n2", {ended(key)});
+  run();
+  ASSERT_EQ(controller->durable().job(key).state, JobState::running);
+  silent.launched.clear();
+  silent.told.clear();
+  wire::StepFromNode word;
+  word.set_job_key(key.value);
+  word.set_node("n2");
+  word.mutable_launch()->mutable_plan()->set_step(1);
+  controller->keeper_said(silent, "n1", word);
+  EXPECT_TRUE(silent.launched.empty());
+  ASSERT_EQ(silent.told.size(), 1u);
+  EXPECT_EQ(silent.told[0].report().status().end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(silent.told[0].report().node(), "n2");
 }
 
 TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_keeper_on_another_node_says) {

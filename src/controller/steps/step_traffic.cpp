@@ -228,10 +228,11 @@ void StepTraffic::keeper_said(NodeIndex from, const wire::StepFromNode& message)
   }
   const auto target = links_.index_of(message.node());
   if (!target) return;
-  const bool of_job = std::ranges::any_of(job->placement->shares,
-                                          [&](const NodeShare& share) { return share.node == *target && !share.lost; });
+  const auto share = std::ranges::find(job->placement->shares, *target, &NodeShare::node);
+  if (share == job->placement->shares.end() || share->lost) return;
+  if (message.has_launch() && share->released) return refuse_launch(*job, *target, message.launch().plan());
   NodeLink& link = links_.of(*target);
-  if (!of_job || !link.can_be_told()) return;
+  if (!link.can_be_told()) return;
   if (message.has_launch()) return launch(*job, *target, message.launch());
   const auto about_this_job = [&](const auto& order) {
     return order.has_step() && order.job_key() == job->key.value && order.attempt() == job->attempt.value;
@@ -262,6 +263,24 @@ void StepTraffic::record(const Job& job, const wire::StepFacts& batch) {
     message.mutable_facts_heard()->set_number(number);
     tell_keeper(*now, message);
   });
+}
+
+// The tasks of srun's own job are through on the node, and what they had there is others'. One that is under way may
+// have been launched before that: the node tells of it.
+void StepTraffic::refuse_launch(const Job& job, NodeIndex index, const wire::LaunchPlan& plan) {
+  if (!plan.has_step() || has_launches_under_way(job.key, job.attempt, index)) return;
+  wire::StepToNode message;
+  message.set_job_key(job.key.value);
+  message.set_attempt(job.attempt.value);
+  message.mutable_report()->set_node(c_.commit.durable().node(index).def->name);
+  wire::AttemptStatus& status = *message.mutable_report()->mutable_status();
+  status.set_job_key(job.key.value);
+  status.set_attempt(job.attempt.value);
+  status.set_step(plan.step());
+  status.set_state(wire::AttemptStatus::ENDED);
+  status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
+  status.set_problem("the job has ended on this node");
+  tell_keeper(job, message);
 }
 
 // What the step may use there, and as whom, is what the ledger says, whatever the keeper wrote.

@@ -51,6 +51,7 @@ class StepTraffic final {
   void pass_on(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
   void answer_client(const Job& job, const wire::StepReply& answer);
   void launch(const Job& job, NodeIndex node, const wire::StepLaunch& order);
+  void refuse_launch(const Job& job, NodeIndex node, const wire::LaunchPlan& plan);
   void record(const Job& job, const wire::StepFacts& batch);
   std::uint32_t next_het_step(const Job& job) const;  // that no component of it has used, as far as is known here
   void note_het_step(const Job& job, std::uint32_t id);
