@@ -213,7 +213,7 @@ Result<void> Supervisor::start_mpi() {
   }
   if (kind != "pmix") return fail(Errc::invalid, "--mpi=" + kind + " is not known on this node");
   TaskSpec common = common_spec();
-  common.cgroup = cgroup_.get();
+  common.cgroup = isolation_.cgroup();
   MR_TRY(mpi_, start_pmix(plan_, node_of_task, std::move(common)));
   return {};
 }

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "step/note_texts.h"
 #include "step/proc.h"
 #include "wire/limits.h"
 
@@ -47,7 +48,9 @@ Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, in
       listener_(listener),
       child_signals_(child_signals),
       log_(order_, agent_, streams_),
-      step_port_(spool_, agent_) {
+      isolation_(plan_, order_.isolation()),
+      step_port_(spool_, agent_),
+      usage_(plan_.sample_every_seconds()) {
   status_.set_job_key(plan_.job_key());
   status_.set_attempt(plan_.attempt());
   if (plan_.has_step()) status_.set_step(plan_.step());
@@ -71,7 +74,7 @@ int Supervisor::run() {
   look_at_srun();
   // After the end we stay only for what nobody else holds yet: output on its way to srun, an end that could not be
   // written.
-  if (plan_.sample_every_seconds() > 0) look_at_usage();
+  if (plan_.sample_every_seconds() > 0) usage_.look(tasks_, clock_us(CLOCK_MONOTONIC));
   while (!forgotten_ && (!ended_ || !recorded_ || streams_.has_listeners())) wait_for_events();
   return 0;
 }
@@ -106,7 +109,7 @@ int Supervisor::timeout_ms() const {
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
   if (!ended_ && srun_gone_us_ != 0) until = std::min(until, srun_gone_us_ + srun_patience_us);
   if (!ended_ && step_manager_) until = std::min(until, step_manager_->due_us());
-  if (!ended_ && look_again_us_ != 0) until = std::min(until, look_again_us_);
+  if (!ended_) until = std::min(until, usage_.due_us());
   if (until == INT64_MAX) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((until - now + 999) / 1000, 0, 60'000));
 }
@@ -185,7 +188,7 @@ void Supervisor::on_time() {
     }
     if (step_manager_) step_manager_->on_time();
     if (finish_if_steps_are_over()) return;
-    if (look_again_us_ != 0 && now >= look_again_us_) look_at_usage();
+    if (now >= usage_.due_us()) usage_.look(tasks_, now);
     return;
   }
   if (!recorded_) recorded_ = spool_.write_end(status_).has_value();
@@ -234,8 +237,20 @@ void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_order() && message.order().has_note() && !ended_)
     write_note((plan_.job().interactive() ? "srun: " : "slurmstepd: error: ") + message.order().note());
   if (message.has_order() && message.order().has_inquiry()) answer_inquiry(message.order().inquiry());
-  if (message.has_gpus() && !ended_) take_gpus(message.gpus());
+  if (message.has_gpus() && !ended_) usage_.take_gpus(plan_, message.gpus());
   if (message.has_forget() && ended_) forgotten_ = true;
+}
+
+void Supervisor::answer_inquiry(std::uint64_t number) {
+  usage_.look(tasks_, clock_us(CLOCK_MONOTONIC));
+  wire::FromStep message;
+  wire::StepSample& sample = *message.mutable_sample();
+  sample = usage_.sample(tasks_, descendants(getpid()));
+  sample.set_job_key(plan_.job_key());
+  sample.set_attempt(plan_.attempt());
+  if (plan_.has_step()) sample.set_step(plan_.step());
+  sample.set_inquiry(number);
+  agent_.send(message.SerializeAsString());
 }
 
 void Supervisor::take_report(RunningTask& task) {
@@ -261,7 +276,7 @@ void Supervisor::reap() {
     const ProcessUsage io = process_usage(pid);
     if (wait4(pid, &wait_status, WNOHANG, &used) != pid) break;
     if (notes_.ended(pid, wait_status)) continue;
-    take_usage(pid, used, io);
+    usage_.take_end(tasks_, pid, used, io);
     for (RunningTask& task : tasks_) {
       if (task.pid != pid) continue;
       if (task.report >= 0) take_report(task);
@@ -281,7 +296,8 @@ void Supervisor::reap() {
                                          : "exited with " + std::to_string(WEXITSTATUS(wait_status)));
       });
       task.wait_status = wait_status;
-      const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
+      const bool short_of_memory =
+          WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && isolation_.oom_kills() > 0;
       const UntoldEnd end{task.rank, wait_status, short_of_memory};
       if (plan_.job().interactive()) spares_children() ? untold_ends_.push_back(end) : tell_end(end);
       if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
@@ -293,7 +309,7 @@ void Supervisor::reap() {
 // Nobody survives the last task: what it left behind is killed, and only then has the attempt ended.
 void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
-  const bool nobody = is_childless() && is_cgroup_empty();
+  const bool nobody = is_childless() && isolation_.is_empty();
   if (nobody || !spares_children())
     for (const UntoldEnd& end : std::exchange(untold_ends_, {})) tell_end(end);
   if (nobody) return finish_after_steps();
@@ -369,7 +385,7 @@ void Supervisor::send_signal(const wire::SignalAttempt& signal) {
 void Supervisor::signal_all(int number) const {
   if (holds_allocation_) return;  // nobody of the job's is here: its steps have supervisors of their own
   log_.debug([&] { return "signal " + std::to_string(number) + " to all processes"; });
-  if (number == SIGKILL && cgroup_) cgroup_->kill_all();
+  if (number == SIGKILL) isolation_.kill_all();
   for (const pid_t pid : descendants(getpid()))
     if (pid != notes_.writer()) kill(pid, number);
 }
@@ -406,14 +422,14 @@ bool Supervisor::finish_if_steps_are_over() {
 void Supervisor::finish() {
   if (step_manager_) step_manager_->stop();
   children_left_ = false;
-  const std::uint64_t kills_for_memory = oom_kills();
+  const std::uint64_t kills_for_memory = isolation_.oom_kills();
   if (kills_for_memory > 0) write_note(oom_note(plan_, kills_for_memory));
   if (mpi_) {
     mpi_->end();
     move_mpi();
   }
   x11_.close();
-  end_isolation();
+  isolation_.end();
   if (plan_.job().interactive()) streams_.close_outputs();
   int worst = killed_before_start_ ? SIGTERM : 0;  // as Slurm: the highest wait status of all tasks
   for (const RunningTask& task : tasks_) worst = std::max(worst, task.wait_status.value_or(0) & 0xff7f);
@@ -422,7 +438,7 @@ void Supervisor::finish() {
   status_.set_ended_at_us(clock_us(CLOCK_REALTIME));
   if (step_manager_)
     for (wire::StepFact& fact : step_manager_->unheard_facts()) *status_.add_steps() = std::move(fact);
-  *status_.mutable_usage() = usage_;
+  *status_.mutable_usage() = usage_.total();
   if (problem_.empty() && kills_for_memory > 0) {
     status_.set_end(wire::AttemptStatus::OUT_OF_MEMORY);
     status_.set_exit_signal(125);  // as Slurm counts it
@@ -454,37 +470,6 @@ void Supervisor::tell_agent() {
   message.set_supervisor_pid(static_cast<std::uint32_t>(getpid()));
   if (!tasks_.empty()) message.set_task_pid(static_cast<std::uint32_t>(tasks_.front().pid));
   agent_.send(message.SerializeAsString());
-}
-
-std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds) {
-  const time_t at = at_seconds;
-  tm local{};
-  localtime_r(&at, &local);
-  char time[32];
-  strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &local);
-  std::string line = "slurmstepd: error: *** ";
-  line += plan.job().interactive() ? "STEP " + step_name(plan) : "JOB " + std::to_string(plan.job_id());
-  line += " ON " + plan.node_name() + " CANCELLED AT " + time;
-  switch (why) {
-    case wire::Kill::TIME_LIMIT:
-      line += " DUE TO TIME LIMIT";
-      break;
-    case wire::Kill::REQUEUED:
-      line += " DUE TO JOB REQUEUE";
-      break;
-    case wire::Kill::PREEMPTED_BY_JOB:
-      line += " DUE TO PREEMPTION";
-      break;
-    case wire::Kill::NODE_FAILED:
-      line += " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
-      break;
-    case wire::Kill::CANCELLED_BY_USER:
-      line += " DUE to SIGNAL Terminated";
-      break;
-    default:
-      break;
-  }
-  return line + " ***";
 }
 
 }  // namespace millrace

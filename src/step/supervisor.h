@@ -2,7 +2,6 @@
 #pragma once
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -13,14 +12,14 @@
 #include <vector>
 
 #include "agent.pb.h"
-#include "core/model/cpu_bind.h"
-#include "isolation/cgroup.h"
+#include "step/attempt_isolation.h"
+#include "step/attempt_usage.h"
 #include "step/channel.h"
 #include "step/errand.h"
 #include "step/freezer.h"
 #include "step/gpus.h"
 #include "step/launch.h"
-#include "step/proc.h"
+#include "step/running_task.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
 #include "step/step_log.h"
@@ -44,17 +43,6 @@ class Supervisor final {
   bool hear(std::string_view bytes);  // a message of the agent's; false: it is none
 
  private:
-  struct RunningTask {
-    std::uint32_t rank = 0;
-    pid_t pid = -1;
-    int report = -1;
-    std::optional<int> wait_status;  // once its epilogs are done, too
-    std::uint32_t local_rank = 0;
-    std::optional<int> program_status;
-    std::size_t epilogs_begun = 0;
-    std::int64_t epilog_until_us = 0;  // 0: none runs
-    wire::TaskSample sample{};         // the most that was seen, and once ended all that was used
-  };
   struct Killing {
     std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
     std::int64_t term_at_us = 0;  // SIGTERM then; 0: it was sent
@@ -80,14 +68,6 @@ class Supervisor final {
   Result<void> open_display();  // --x11
   void move_x11();
 
-  // Keeping it apart from others (supervisor_isolation.cpp)
-  Result<void> isolate(std::uint32_t tasks);
-  Result<void> choose_cpus(std::uint32_t tasks);
-  void bind(TaskSpec& spec, std::uint32_t rank, std::uint32_t local_rank) const;
-  bool is_cgroup_empty() const;
-  std::uint64_t oom_kills() const;
-  void end_isolation();
-
   // Events
   void wait_for_events();
   int timeout_ms() const;
@@ -105,11 +85,7 @@ class Supervisor final {
   void finish_after_steps();  // whose ends may be on their way
   bool finish_if_steps_are_over();
 
-  // Usage (supervisor_usage.cpp)
-  void look_at_usage();                                                    // of running tasks with what they started
-  void take_usage(pid_t pid, const rusage& used, const ProcessUsage& io);  // of an ended child
   void answer_inquiry(std::uint64_t number);
-  void take_gpus(const wire::GpuReadings& readings);
 
   // Ending
   void begin_kill(const wire::Kill& kill);
@@ -138,11 +114,7 @@ class Supervisor final {
   std::vector<wire::X11Piece> x11_to_srun_;
   std::optional<ExchangeHub> own_hub_;  // the step has one node: nobody else need hear of it
   Environment environment_;
-  std::unique_ptr<JobCgroup> cgroup_;  // none before isolate()
-  CpuBind bind_;
-  MemoryBind memory_bind_;
-  std::vector<std::uint32_t> allocated_cpus_;          // empty: tasks are not bound
-  std::vector<std::vector<std::uint32_t>> task_cpus_;  // by local rank
+  AttemptIsolation isolation_;
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
   Freezer freezer_;
@@ -165,8 +137,7 @@ class Supervisor final {
   bool unfit_ = false;  // and the machine is to blame for it
   StepPort step_port_;
   std::optional<StepManager> step_manager_;
-  wire::StepUsage usage_;           // of all that has ended
-  std::int64_t look_again_us_ = 0;  // 0: only when asked
+  AttemptUsage usage_;
   std::uint32_t allocation_exit_code_ = 0;
   wire::AttemptStatus status_;
   bool ended_ = false;
@@ -176,10 +147,5 @@ class Supervisor final {
   std::int64_t srun_patience_until_us_ = 0;
   std::vector<pollfd> polls_;
 };
-
-// The line of a kill as Slurm writes it into the job's stderr.
-std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds);
-// The line about memory shortage, likewise.
-std::string oom_note(const wire::LaunchPlan& plan, std::uint64_t kills);
 
 }  // namespace millrace

@@ -145,9 +145,9 @@ Result<void> Supervisor::contain(TaskSpec& spec, std::uint32_t rank, const std::
 }
 
 Result<void> Supervisor::start_batch() {
-  MR_TRY_VOID(isolate(1));
+  MR_TRY_VOID(isolation_.begin(1, spool_, environment_, log_));
   TaskSpec spec = common_spec();
-  bind(spec, 0, 0);
+  isolation_.bind(spec, 0, 0);
   MR_TRY(std::string script, blame_machine(spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid)));
   spec.arguments.push_back(std::move(script));
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
@@ -193,7 +193,7 @@ Result<void> Supervisor::start_tasks() {
   if (plan_.tasks_per_node_max() != 0 && ranks.size() > plan_.tasks_per_node_max())
     return fail(Errc::refused, std::to_string(ranks.size()) + " tasks are too many for one node: MaxTasksPerNode=" +
                                    std::to_string(plan_.tasks_per_node_max()));
-  MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
+  MR_TRY_VOID(isolation_.begin(static_cast<std::uint32_t>(ranks.size()), spool_, environment_, log_));
   MR_TRY_VOID(start_mpi());
   MR_TRY_VOID(open_display());
   std::optional<MultiProg> programs;
@@ -210,7 +210,7 @@ Result<void> Supervisor::start_tasks() {
     MR_TRY_VOID(contain(spec, ranks[local], ""));
     choose_task_files(spec, ranks[local]);
     add_hooks(spec);
-    bind(spec, ranks[local], local);
+    isolation_.bind(spec, ranks[local], local);
     add_task(spec.environment, ranks[local], local);
     MR_TRY_VOID(gpus_.show_task(spec.environment, local, spec.cpus));
     if (gpus_.is_told())
@@ -279,7 +279,7 @@ bool Supervisor::start_epilog(RunningTask& task) {
     if (program.empty()) continue;
     TaskSpec spec = common_spec();
     spec.arguments = {program};
-    spec.cgroup = cgroup_.get();
+    spec.cgroup = isolation_.cgroup();
     spec.in = null_stream(O_RDONLY);
     spec.out = spec.err = null_stream(O_WRONLY);
     add_task(spec.environment, task.rank, task.local_rank);

@@ -1,13 +1,8 @@
-// src/step/supervisor_usage.cpp - what the tasks use: looked at when somebody asks and now and then, and summed up at
-// their ends.
-#include <unistd.h>
+// src/step/attempt_usage.cpp - see attempt_usage.h.
+#include "step/attempt_usage.h"
 
 #include <algorithm>
-#include <ctime>
-#include <map>
-
-#include "step/proc.h"
-#include "step/supervisor.h"
+#include <set>
 
 namespace millrace {
 namespace {
@@ -30,8 +25,8 @@ void raise_to(wire::TaskSample& most, const ProcessUsage& now) {
 }  // namespace
 
 // A task is the tree below it: what it left to us belongs to nobody and is counted when it ends.
-void Supervisor::look_at_usage() {
-  for (RunningTask& task : tasks_) {
+void AttemptUsage::look(std::vector<RunningTask>& tasks, std::int64_t now_us) {
+  for (RunningTask& task : tasks) {
     if (task.wait_status) continue;
     ProcessUsage sum = process_usage(task.pid);
     for (const pid_t pid : descendants(task.pid)) {
@@ -46,15 +41,11 @@ void Supervisor::look_at_usage() {
     }
     raise_to(task.sample, sum);
   }
-  if (plan_.sample_every_seconds() == 0) return;
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  look_again_us_ = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000 +
-                   static_cast<std::int64_t>(plan_.sample_every_seconds()) * 1'000'000;
+  if (every_us_ != 0) due_us_ = now_us + every_us_;
 }
 
 // The kernel has the sums of whoever has ended, with all it waited for, until it is reaped.
-void Supervisor::take_usage(pid_t pid, const rusage& used, const ProcessUsage& io) {
+void AttemptUsage::take_end(std::vector<RunningTask>& tasks, pid_t pid, const rusage& used, const ProcessUsage& io) {
   ProcessUsage all;
   all.user_us = micros(used.ru_utime);
   all.system_us = micros(used.ru_stime);
@@ -63,24 +54,24 @@ void Supervisor::take_usage(pid_t pid, const rusage& used, const ProcessUsage& i
   all.written_bytes = io.written_bytes;
   all.page_faults = used.ru_majflt;
   wire::TaskSample sample;
-  for (RunningTask& task : tasks_) {
+  for (RunningTask& task : tasks) {
     if (task.pid != pid) continue;
     raise_to(task.sample, all);
     sample = task.sample;
   }
-  usage_.set_user_us(usage_.user_us() + all.user_us);
-  usage_.set_system_us(usage_.system_us() + all.system_us);
-  usage_.set_max_rss_bytes(std::max({usage_.max_rss_bytes(), all.rss_bytes, sample.max_rss_bytes()}));
-  usage_.set_max_vm_bytes(std::max(usage_.max_vm_bytes(), sample.max_vm_bytes()));
-  usage_.set_read_bytes(usage_.read_bytes() + all.read_bytes);
-  usage_.set_write_bytes(usage_.write_bytes() + all.written_bytes);
+  total_.set_user_us(total_.user_us() + all.user_us);
+  total_.set_system_us(total_.system_us() + all.system_us);
+  total_.set_max_rss_bytes(std::max({total_.max_rss_bytes(), all.rss_bytes, sample.max_rss_bytes()}));
+  total_.set_max_vm_bytes(std::max(total_.max_vm_bytes(), sample.max_vm_bytes()));
+  total_.set_read_bytes(total_.read_bytes() + all.read_bytes);
+  total_.set_write_bytes(total_.write_bytes() + all.written_bytes);
 }
 
 // A gpu does not know whose kernel it runs: whoever has it is charged with all it does, and several parts of one alike.
-void Supervisor::take_gpus(const wire::GpuReadings& readings) {
+void AttemptUsage::take_gpus(const wire::LaunchPlan& plan, const wire::GpuReadings& readings) {
   std::int64_t busy = 0, used_mib = 0;
   bool any = false;
-  for (const wire::DeviceGrant& grant : plan_.devices())
+  for (const wire::DeviceGrant& grant : plan.devices())
     for (const wire::GpuReading& gpu : readings.gpus()) {
       if (grant.name() != "gpu" || std::ranges::find(grant.devices(), gpu.device()) == grant.devices().end()) continue;
       busy += gpu.busy_percent();
@@ -88,37 +79,31 @@ void Supervisor::take_gpus(const wire::GpuReadings& readings) {
       any = true;
     }
   if (!any) return;
-  usage_.set_gpu_looks(usage_.gpu_looks() + 1);
-  usage_.set_gpu_busy_sum(usage_.gpu_busy_sum() + busy);
-  usage_.set_gpu_busy_max(std::max(usage_.gpu_busy_max(), busy));
-  usage_.set_gpu_memory_max_bytes(std::max(usage_.gpu_memory_max_bytes(), used_mib << 20));
+  total_.set_gpu_looks(total_.gpu_looks() + 1);
+  total_.set_gpu_busy_sum(total_.gpu_busy_sum() + busy);
+  total_.set_gpu_busy_max(std::max(total_.gpu_busy_max(), busy));
+  total_.set_gpu_memory_max_bytes(std::max(total_.gpu_memory_max_bytes(), used_mib << 20));
 }
 
-void Supervisor::answer_inquiry(std::uint64_t number) {
-  look_at_usage();
-  wire::FromStep message;
-  wire::StepSample& sample = *message.mutable_sample();
-  sample.set_job_key(plan_.job_key());
-  sample.set_attempt(plan_.attempt());
-  if (plan_.has_step()) sample.set_step(plan_.step());
-  sample.set_inquiry(number);
-  sample.set_gpu_looks(usage_.gpu_looks());
-  sample.set_gpu_busy_max(usage_.gpu_busy_max());
-  sample.set_gpu_memory_max_bytes(usage_.gpu_memory_max_bytes());
-  std::map<pid_t, bool> tasks;
-  for (std::uint32_t local = 0; local < tasks_.size(); ++local) {
-    const RunningTask& task = tasks_[local];
+wire::StepSample AttemptUsage::sample(const std::vector<RunningTask>& tasks, const std::vector<pid_t>& all) const {
+  wire::StepSample sample;
+  sample.set_gpu_looks(total_.gpu_looks());
+  sample.set_gpu_busy_max(total_.gpu_busy_max());
+  sample.set_gpu_memory_max_bytes(total_.gpu_memory_max_bytes());
+  std::set<pid_t> of_tasks;
+  for (std::uint32_t local = 0; local < tasks.size(); ++local) {
+    const RunningTask& task = tasks[local];
     wire::TaskSample& one = *sample.add_tasks();
     one = task.sample;
     one.set_rank(task.rank);
     one.set_local_rank(local);
     one.set_pid(static_cast<std::uint32_t>(task.pid));
     one.set_running(!task.wait_status);
-    tasks[task.pid] = true;
+    of_tasks.insert(task.pid);
   }
-  for (const pid_t pid : descendants(getpid()))
-    if (!tasks.contains(pid)) sample.add_other_pids(static_cast<std::uint32_t>(pid));
-  agent_.send(message.SerializeAsString());
+  for (const pid_t pid : all)
+    if (!of_tasks.contains(pid)) sample.add_other_pids(static_cast<std::uint32_t>(pid));
+  return sample;
 }
 
 }  // namespace millrace
