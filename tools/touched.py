@@ -20,6 +20,7 @@ SYSTEM = {
     "smap": ["ecosystem"],
     "step": ["steps", "step_facts", "step_options", "step_resources", "step_trouble", "het_steps", "container", "x11", "suspend", "gpu", "isolation",
              "submit", "no_kill", "special_requests"],
+    "step/step_manager": ["steps", "step_facts", "step_options", "step_resources", "step_trouble", "het_steps", "no_kill", "special_requests"],
     "store": ["kill_after_ack", "random_kill", "bad_input", "repair", "up"],
 }
 WHOLE_CORE = ["scenarios", "properties", "requests", r"simulation\..*", "references", r"golden\..*"]

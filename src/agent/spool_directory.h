@@ -40,7 +40,7 @@ struct ProcessName {
   std::uint64_t start_time = 0;
 };
 
-// What the file `state` of an attempt says; its lines are described in step/spool.h, which writes them.
+// What the file `state` of an attempt says; its lines are described in step/attempt/spool.h, which writes them.
 struct AttemptRecord {
   ProcessName supervisor;  // pid 0: given up by an agent before one began
   std::string boot_id;

@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "base/text.h"
-#include "step/nursery.h"
-#include "step/oci_bundle.h"
-#include "step/pmix_server.h"
-#include "step/supervisor.h"
+#include "step/attempt/supervisor.h"
+#include "step/container/oci_bundle.h"
+#include "step/launch/nursery.h"
+#include "step/mpi/pmix_server.h"
 #include "wire/limits.h"
 
 namespace {

@@ -2,7 +2,7 @@
 // far more than they are.
 #include <zlib.h>
 
-#include "step/arriving_file.h"
+#include "step/launch/arriving_file.h"
 #include "target.h"
 
 using namespace millrace;

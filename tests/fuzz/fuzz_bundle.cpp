@@ -1,8 +1,8 @@
 // tests/fuzz/fuzz_bundle.cpp - config.json of a container that a user brings, and what task prologs and logins print.
-#include "step/environment.h"
-#include "step/login_environment.h"
-#include "step/oci_bundle.h"
-#include "step/task_prolog.h"
+#include "step/container/oci_bundle.h"
+#include "step/environment/environment.h"
+#include "step/environment/login_environment.h"
+#include "step/launch/task_prolog.h"
 #include "target.h"
 
 using namespace millrace;

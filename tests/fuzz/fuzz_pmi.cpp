@@ -3,7 +3,7 @@
 #include "mpi/exchange_hub.h"
 #include "mpi/pmi_server.h"
 #include "mpi/pmi_wire.h"
-#include "step/pmix_told.h"
+#include "step/mpi/pmix_told.h"
 #include "target.h"
 #include "task.pb.h"
 

@@ -3,10 +3,10 @@
 #include "agent.pb.h"
 #include "client.pb.h"
 #include "small_plan.h"
-#include "step/affinity.h"
-#include "step/environment.h"
-#include "step/front_environment.h"
-#include "step/step_keeper.h"
+#include "step/attempt/affinity.h"
+#include "step/environment/environment.h"
+#include "step/environment/front_environment.h"
+#include "step/step_manager/step_allocator.h"
 #include "target.h"
 #include "task.pb.h"
 #include "wire/launch_plan_check.h"
@@ -29,13 +29,13 @@ FUZZ_SEEDS(create_step) {
 FUZZ_BINARY(create_step) {
   wire::CreateStep ask;
   if (!ask.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
-  StepKeeper keeper(fuzz::plan_of_job(), 0);
-  const auto room = keeper.find_room(ask);
+  StepAllocator allocator(fuzz::plan_of_job(), 0);
+  const auto room = allocator.find_room(ask);
   if (!room) return;
-  const std::uint32_t step = keeper.start(*room, ask.overlap());
-  fuzz::use(keeper.ranks_of(room->shares, ask.step().resources()));
-  fuzz::use(keeper.tasks_on(step, "n2", ask.step().resources()));
-  fuzz::use(keeper.find_room(ask));
+  const std::uint32_t step = allocator.start(*room, ask.overlap());
+  fuzz::use(allocator.ranks_of(room->shares, ask.step().resources()));
+  fuzz::use(allocator.tasks_on(step, "n2", ask.step().resources()));
+  fuzz::use(allocator.find_room(ask));
 }
 
 FUZZ_SEEDS(launch_plan) { return {fuzz::plan_of_job().SerializeAsString()}; }
@@ -49,9 +49,9 @@ FUZZ_BINARY(launch_plan) {
   fuzz::use(ranks_of_node(plan));
   fuzz::use(step_name(plan));
   fuzz::use(program_environment("prolog_slurmd", plan, identity, nullptr));
-  StepKeeper keeper(plan, 0);
+  StepAllocator allocator(plan, 0);
   wire::CreateStep ask;
-  fuzz::use(keeper.find_room(ask));
+  fuzz::use(allocator.find_room(ask));
 }
 
 FUZZ_BINARY(step_facts) {

@@ -5,9 +5,9 @@
 #include <climits>
 
 #include "cli/task_talk.h"
-#include "step/call_talk.h"
-#include "step/srun_streams.h"
-#include "step/stream_call.h"
+#include "step/stdio/call_talk.h"
+#include "step/stdio/srun_streams.h"
+#include "step/stdio/stream_call.h"
 #include "target.h"
 
 using namespace millrace;

@@ -1,7 +1,7 @@
 // tests/fuzz/fuzz_supervisor.cpp - what an agent tells the supervisor of a job's first node, which keeps the job's
 // steps. It holds the job and starts nothing: there is no process to be signalled.
 #include "small_plan.h"
-#include "step/supervisor.h"
+#include "step/attempt/supervisor.h"
 #include "target.h"
 #include "task.pb.h"
 

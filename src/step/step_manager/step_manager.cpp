@@ -22,7 +22,7 @@ StepManager::StepManager(const wire::LaunchPlan& plan, wire::Credential identity
       port_(port),
       log_(log),
       messages_(plan.job_key(), plan.attempt(), port),
-      keeper_(plan, plan.job().interactive() ? 1 : 0) {}
+      allocator_(plan, plan.job().interactive() ? 1 : 0) {}
 
 void StepManager::hear(const wire::StepToNode& message) {
   if (message.has_request()) hear_request(message.request());
@@ -114,9 +114,9 @@ void StepManager::hear_report(const wire::StepReport& report) {
 
 void StepManager::ended_there(std::uint32_t id, const std::string& node, const wire::AttemptStatus& status) {
   const auto found = steps_.find(id);
-  const std::size_t nodes_before = keeper_.nodes_of(id).size();
-  const bool over = keeper_.node_ended(id, node);
-  const bool is_news = over || keeper_.nodes_of(id).size() < nodes_before;  // once, however often it is told
+  const std::size_t nodes_before = allocator_.nodes_of(id).size();
+  const bool over = allocator_.node_ended(id, node);
+  const bool is_news = over || allocator_.nodes_of(id).size() < nodes_before;  // once, however often it is told
   if (found != steps_.end() && is_news) add_end(found->second.fact, status);
   if (!over) return;
   if (found != steps_.end()) {
@@ -157,9 +157,9 @@ void StepManager::tell_facts() {
 // NumNodes=): what its steps had there has ended.
 void StepManager::hear_lost(const wire::NodesLost& lost) {
   for (const std::string& node : lost.nodes()) {
-    if (!keeper_.lose(node)) continue;  // told before
+    if (!allocator_.lose(node)) continue;  // told before
     const bool given_up = std::ranges::find(lost.given_up(), node) != lost.given_up().end();
-    for (const std::uint32_t id : keeper_.running_on(node)) lose_node(id, node, given_up);
+    for (const std::uint32_t id : allocator_.running_on(node)) lose_node(id, node, given_up);
   }
   try_waiting();  // one that waits for what is gone is refused now
 }
@@ -177,7 +177,7 @@ void StepManager::lose_node(std::uint32_t id, const std::string& node, bool give
   news.set_step_id(id);
   news.set_nodes(node);
   news.set_given_up(given_up);
-  for (const std::uint32_t task : keeper_.tasks_on(id, node, ask.step().resources()))
+  for (const std::uint32_t task : allocator_.tasks_on(id, node, ask.step().resources()))
     news.add_lost_tasks(ask.part().first_task() + task);
   messages_.tell(asker_of(step.request), news);
   if (given_up && !goes_on) step.fact.set_end(wire::StepFact::CANCELLED);

@@ -11,9 +11,9 @@
 
 #include "agent.pb.h"
 #include "base/log.h"
-#include "step/fact_queue.h"
-#include "step/step_keeper.h"
 #include "step/step_manager/ended_steps.h"
+#include "step/step_manager/fact_queue.h"
+#include "step/step_manager/step_allocator.h"
 #include "step/step_manager/step_launches.h"
 #include "step/step_manager/step_manager_port.h"
 #include "step/step_manager/step_messages.h"
@@ -118,7 +118,7 @@ class StepManager final {
   StepManagerPort& port_;
   Log& log_;
   StepMessages messages_;
-  StepKeeper keeper_;
+  StepAllocator allocator_;
   std::map<std::uint32_t, Step> steps_;  // running ones, with whom they belong to
   EndedSteps ended_;
   WaitingSteps waiting_;

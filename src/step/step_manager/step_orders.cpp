@@ -10,12 +10,12 @@ StepManager::Step* StepManager::find_for(StepAsker asker, std::uint32_t uid, std
   if (uid != identity_.uid() && uid != 0) return messages_.refuse(asker, step_access_denied), nullptr;
   const auto found = steps_.find(id);
   if (found != steps_.end()) return &found->second;
-  messages_.refuse(asker, id < keeper_.next_id() ? step_already_over : step_unknown_job);
+  messages_.refuse(asker, id < allocator_.next_id() ? step_already_over : step_unknown_job);
   return nullptr;
 }
 
 void StepManager::kill(std::uint32_t id, std::uint32_t wait_seconds, wire::Kill::Why why) {
-  messages_.kill(id, keeper_.nodes_of(id), wait_seconds, why);
+  messages_.kill(id, allocator_.nodes_of(id), wait_seconds, why);
 }
 
 // scancel JOB.STEP: on all nodes of the step, whichever they are.
@@ -34,7 +34,7 @@ void StepManager::hear_signal(const wire::StepSignal& order) {
   } else if (ends) {
     kill(order.step(), order.signal() == 0 ? plan_.kill_wait_seconds() : 0, wire::Kill::CANCELLED_BY_USER);
   } else {
-    messages_.signal(order.step(), keeper_.nodes_of(order.step()), order.signal(), false);
+    messages_.signal(order.step(), allocator_.nodes_of(order.step()), order.signal(), false);
   }
   messages_.confirm(asker);
 }
@@ -56,7 +56,8 @@ void StepManager::end_in_time() {
   if (suspended_us_ != 0) return;
   for (auto& [id, step] : steps_) {
     const StepTime::Due due = step.prepared ? StepTime::Due::nothing : step.time.take_due(port_.monotonic_us());
-    if (due == StepTime::Due::warning) messages_.signal(id, keeper_.nodes_of(id), step.time.warning().signal(), true);
+    if (due == StepTime::Due::warning)
+      messages_.signal(id, allocator_.nodes_of(id), step.time.warning().signal(), true);
     if (due != StepTime::Due::end) continue;
     if (step.fact.end() != wire::StepFact::CANCELLED) step.fact.set_end(wire::StepFact::TIMED_OUT);
     kill(id, plan_.kill_wait_seconds(), wire::Kill::TIME_LIMIT);

@@ -17,7 +17,7 @@ void StepManager::tell_prepared(std::uint32_t id, const wire::StepRequest& reque
   news.set_step_id(id);
   std::string nodes;
   for (const StepShare& share : step.prepared->shares) {
-    nodes += (nodes.empty() ? "" : ",") + keeper_.nodes()[share.node];
+    nodes += (nodes.empty() ? "" : ",") + allocator_.nodes()[share.node];
     news.add_cpus_per_node(static_cast<std::uint32_t>(share.cpus.size()));
     news.add_tasks_per_node(share.tasks);
   }
@@ -52,7 +52,7 @@ void StepManager::drop_part(std::uint32_t id) {
   const auto found = steps_.find(id);
   if (found == steps_.end() || !found->second.prepared) return;
   Step& step = found->second;
-  for (const std::string& node : keeper_.nodes_of(id)) keeper_.node_ended(id, node);
+  for (const std::string& node : allocator_.nodes_of(id)) allocator_.node_ended(id, node);
   step.fact.set_end(wire::StepFact::CANCELLED);
   note_ended(step);
   wire::StepNews news;

@@ -30,11 +30,11 @@ void inherit_memory(const wire::JobDescription& from, wire::JobDescription& job)
 }
 
 // The agent of this node takes it from here; for other nodes the controller keeps to what the job has.
-void give_devices(const wire::LaunchPlan& job, const StepKeeper& keeper, const StepShare& share,
+void give_devices(const wire::LaunchPlan& job, const StepAllocator& allocator, const StepShare& share,
                   wire::LaunchPlan& there) {
-  const NodeBelongings& has = keeper.belongings(share.node);
+  const NodeBelongings& has = allocator.belongings(share.node);
   there.set_job_memory_mib(static_cast<std::uint64_t>(has.memory_mib));
-  if (!keeper.knows_devices()) {
+  if (!allocator.knows_devices()) {
     if (share.node == 0) *there.mutable_devices() = job.devices();
     return;
   }
@@ -60,8 +60,9 @@ wire::LaunchPlan plan_for_steps(const wire::LaunchPlan& job) {
   return plan;
 }
 
-wire::LaunchPlan plan_of_step(const wire::LaunchPlan& of_job, const StepKeeper& keeper, const wire::CreateStep& ask,
-                              const StepPlacement& placement, std::uint32_t id, const std::string& ports) {
+wire::LaunchPlan plan_of_step(const wire::LaunchPlan& of_job, const StepAllocator& allocator,
+                              const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id,
+                              const std::string& ports) {
   wire::LaunchPlan plan = of_job;
   plan.clear_devices();
   plan.set_environment(ask.environment());
@@ -76,7 +77,7 @@ wire::LaunchPlan plan_of_step(const wire::LaunchPlan& of_job, const StepKeeper& 
   plan.set_step(id);
   plan.set_allocation_nodes(of_job.nodes());
   *plan.mutable_allocation_cpus_per_node() = of_job.cpus_per_node();
-  plan.set_nodes(compress_hostlist(names_of(keeper.nodes(), placement)));
+  plan.set_nodes(compress_hostlist(names_of(allocator.nodes(), placement)));
   plan.clear_cpus_per_node();
   plan.clear_tasks_per_node();
   plan.clear_memory_per_node_mib();
@@ -93,17 +94,17 @@ wire::LaunchPlan plan_of_step(const wire::LaunchPlan& of_job, const StepKeeper& 
 }
 
 std::vector<wire::LaunchPlan> plans_of_nodes(const wire::LaunchPlan& job, const wire::LaunchPlan& step,
-                                             const StepKeeper& keeper, const wire::CreateStep& ask,
+                                             const StepAllocator& allocator, const wire::CreateStep& ask,
                                              const StepPlacement& placement) {
   std::vector<wire::LaunchPlan> plans(placement.shares.size());
-  const auto ranks = keeper.ranks_of(placement.shares, step.job().resources());
+  const auto ranks = allocator.ranks_of(placement.shares, step.job().resources());
   for (std::size_t i = 0; i < placement.shares.size(); ++i) {
     const StepShare& share = placement.shares[i];
     plans[i].set_node_position(ask.part().first_node() + static_cast<std::uint32_t>(i));
-    plans[i].set_node_name(keeper.nodes()[share.node]);
+    plans[i].set_node_name(allocator.nodes()[share.node]);
     for (const std::uint32_t rank : ranks[i]) plans[i].add_ranks(ask.part().first_task() + rank);
     for (const std::uint32_t cpu : share.cpus) plans[i].add_step_cpus(cpu);
-    give_devices(job, keeper, share, plans[i]);
+    give_devices(job, allocator, share, plans[i]);
   }
   return plans;
 }
@@ -149,7 +150,7 @@ void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan) {
 }
 
 wire::StepFact fact_of_start(const wire::LaunchPlan& step, const std::string& job_name,
-                             const wire::StepRequest& request, const StepKeeper& keeper,
+                             const wire::StepRequest& request, const StepAllocator& allocator,
                              const StepPlacement& placement) {
   const wire::JobDescription& asked = request.ask().step();
   wire::StepFact fact;
@@ -167,7 +168,7 @@ wire::StepFact fact_of_start(const wire::LaunchPlan& step, const std::string& jo
   fact.set_time_limit_minutes(step_limit_of(asked));
   std::vector<wire::DeviceGrant> devices;
   for (const StepShare& share : placement.shares)
-    for (wire::DeviceGrant& grant : grants_of(keeper.belongings(share.node), share.taking.devices))
+    for (wire::DeviceGrant& grant : grants_of(allocator.belongings(share.node), share.taking.devices))
       devices.push_back(std::move(grant));
   const wire::StepWishes wishes = shown_wishes(request.ask(), devices);
   if (wishes.ByteSizeLong() > 0) *fact.mutable_wishes() = wishes;

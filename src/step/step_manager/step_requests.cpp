@@ -53,11 +53,11 @@ bool StepManager::answer_again(const wire::StepRequest& request) {
 std::optional<std::pair<StepFailure, std::string>> StepManager::refusal_of_new(const wire::StepRequest& request) const {
   using Refused = std::pair<StepFailure, std::string>;
   if (request.ask().has_part()) return Refused{step_already_over, ""};  // it was prepared, and is gone
-  if (request.ask().interactive() && keeper_.had_shell())
+  if (request.ask().interactive() && allocator_.had_shell())
     return Refused{step_already_over, "the job has had its interactive step"};
   const std::uint32_t steps_max =
       plan_.steps_max() == 0 ? steps_of_attempt_max : std::min(plan_.steps_max(), steps_of_attempt_max);
-  if (keeper_.next_id() >= steps_max) return Refused{step_too_many, ""};
+  if (allocator_.next_id() >= steps_max) return Refused{step_too_many, ""};
   if (!is_open()) return Refused{step_already_over, ""};
   return std::nullopt;
 }
@@ -72,7 +72,7 @@ void StepManager::keep_waiting(const wire::StepRequest& request) {
 bool StepManager::try_step(const wire::StepRequest& request) {
   Result<StepPlacement> placement = fail(Errc::unavailable, std::string{step_nodes_busy.text});
   if (launches_.empty() || launches_.bytes() + memory_of(request) <= keeper_backlog_max)
-    placement = keeper_.find_room(request.ask());
+    placement = allocator_.find_room(request.ask());
   const StepAsker asker = asker_of(request);
   if (placement) {
     const std::uint32_t most = plan_.tasks_per_node_max();
@@ -106,15 +106,15 @@ void StepManager::try_waiting() {
 
 void StepManager::start(const wire::StepRequest& request, const StepPlacement& placement, const std::string& ports) {
   const wire::CreateStep& ask = request.ask();
-  const std::uint32_t id =
-      ask.interactive() ? keeper_.start_shell(placement) : keeper_.start(placement, ask.overlap(), ask.least_id());
+  const std::uint32_t id = ask.interactive() ? allocator_.start_shell(placement)
+                                             : allocator_.start(placement, ask.overlap(), ask.least_id());
   const auto written = port_.write_step(id);
-  const wire::LaunchPlan plan = plan_of_step(plan_, keeper_, ask, placement, id, ports);
+  const wire::LaunchPlan plan = plan_of_step(plan_, allocator_, ask, placement, id, ports);
   Step& step = steps_[id];
   step.request = request;
   step.request.mutable_ask()->clear_environment();
   step.request.mutable_ask()->mutable_step()->clear_arguments();
-  step.fact = fact_of_start(plan, plan_.job().name(), request, keeper_, placement);
+  step.fact = fact_of_start(plan, plan_.job().name(), request, allocator_, placement);
   step.fact.set_started_at_us(port_.wall_us());
   facts_.add(step.fact, port_.monotonic_us(), ask.recorded() ? 0 : FactQueue::gather_us);
   std::vector<std::string> notes = placement.notes;
@@ -144,9 +144,9 @@ void StepManager::tell_created(Step& step) {
 
 void StepManager::launch(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement) {
   Step& step = steps_.at(id);
-  wire::LaunchPlan plan = plan_of_step(plan_, keeper_, ask, placement, id, step.fact.ports());
+  wire::LaunchPlan plan = plan_of_step(plan_, allocator_, ask, placement, id, step.fact.ports());
   step.time.begin(ask.step(), port_.monotonic_us());
-  std::vector<wire::LaunchPlan> own = plans_of_nodes(plan_, plan, keeper_, ask, placement);
+  std::vector<wire::LaunchPlan> own = plans_of_nodes(plan_, plan, allocator_, ask, placement);
   launches_.add_step(id, std::move(plan));
   for (wire::LaunchPlan& there : own) {
     const std::string node = there.node_name();
