@@ -319,7 +319,7 @@ class StateReader {
       Step step{std::move(known.start), known.end.value_or(StepEnd{})};
       step.end.id = step.start.id;
       if (tally.nodes && *tally.nodes == *step.start.nodes) step.start.nodes = tally.nodes;
-      tally.nodes = step.start.nodes;
+      if (step.start.id != interactive_step) tally.nodes = step.start.nodes;
       const StepKey key{job.key, known.attempt, step.start.id};
       if (!steps_.empty() && key <= steps_.back().first) return check(false, "snapshot: steps out of order");
       if (step.is_running())

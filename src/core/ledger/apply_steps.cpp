@@ -18,7 +18,7 @@ void start(State& state, const StepsReported& e, const StepStart& started, StepT
   step.end.id = started.id;
   if (tally.nodes && *tally.nodes == *started.nodes)
     step.start.nodes = tally.nodes;
-  else
+  else if (started.id != interactive_step)  // its number does not tell when it started
     tally.nodes = started.nodes;
   const StepKey key{e.key, e.attempt, started.id};
   const bool fresh = state.steps.set(key, SharedValue(std::move(step)));
