@@ -39,6 +39,11 @@ void close_fd(int& fd) {
   fd = -1;
 }
 
+bool has_no_child() {
+  siginfo_t ignored{};
+  return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+}
+
 }  // namespace
 
 Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, int listener, int child_signals)
@@ -172,9 +177,7 @@ void Supervisor::on_time() {
     if (killing_ && killing_->term_at_us != 0 && now >= killing_->term_at_us) end_politely();
     if (killing_ && now >= killing_->kill_at_us) {
       signal_all(SIGKILL);
-      killing_->kill_at_us = now + kill_again_us;
-    } else if (children_left_ && !spares_children()) {
-      signal_all(SIGKILL);
+      killing_->kill_at_us = clock_us(CLOCK_MONOTONIC) + kill_again_us;
     }
     if (children_left_)
       end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
@@ -266,62 +269,64 @@ void Supervisor::take_report(RunningTask& task) {
 }
 
 void Supervisor::reap() {
-  signalfd_siginfo ignored;
-  while (read(child_signals_, &ignored, sizeof ignored) > 0) continue;
-  siginfo_t ended{};
-  // Looked at before it is reaped: what it read and wrote goes with it.
-  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
-    const pid_t pid = std::exchange(ended.si_pid, 0);
-    int wait_status = 0;
-    rusage used{};
-    const ProcessUsage io = process_usage(pid);
-    if (wait4(pid, &wait_status, WNOHANG, &used) != pid) break;
-    if (notes_.ended(pid, wait_status)) continue;
-    usage_.take_end(tasks_, pid, used, io);
-    for (RunningTask& task : tasks_) {
-      if (task.pid != pid) continue;
-      if (task.report >= 0) take_report(task);
-      if (!task.program_status) {
-        task.program_status = wait_status;
-        if (mpi_) mpi_->task_ended(task.rank, wait_status != 0);
-      }
-      task.epilog_until_us = 0;
-      if (start_epilog(task)) {
-        task.epilog_until_us = clock_us(CLOCK_MONOTONIC) + epilog_patience_us;
-        continue;
-      }
-      wait_status = *task.program_status;
-      log_.debug([&] {
-        return "task " + std::to_string(task.rank) + " (" + std::to_string(pid) + ") " +
-               (WIFSIGNALED(wait_status) ? "was killed by signal " + std::to_string(WTERMSIG(wait_status))
-                                         : "exited with " + std::to_string(WEXITSTATUS(wait_status)));
-      });
-      task.wait_status = wait_status;
-      const bool short_of_memory =
-          WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && isolation_.oom_kills() > 0;
-      const UntoldEnd end{task.rank, wait_status, short_of_memory};
-      if (plan_.job().interactive()) spares_children() ? untold_ends_.push_back(end) : tell_end(end);
-      if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
-    }
+  signalfd_siginfo ignored[2];
+  [[maybe_unused]] const ssize_t taken = read(child_signals_, ignored, sizeof ignored);
+  const auto task_with = [&](pid_t pid) {
+    return std::ranges::find_if(tasks_, [&](const RunningTask& task) { return task.pid == pid && !task.wait_status; });
+  };
+  for (const EndedChild& child : reap_some([&](pid_t pid) { return task_with(pid) != tasks_.end(); })) {
+    if (notes_.ended(child.pid, child.wait_status)) continue;
+    usage_.take_end(tasks_, child.pid, child.used, child.io);
+    if (const auto task = task_with(child.pid); task != tasks_.end()) process_ended(*task, child.wait_status);
   }
   end_if_nobody_left();
+}
+
+void Supervisor::process_ended(RunningTask& task, int wait_status) {
+  if (task.report >= 0) take_report(task);
+  if (!task.program_status) {
+    task.program_status = wait_status;
+    if (mpi_) mpi_->task_ended(task.rank, wait_status != 0);
+  }
+  task.epilog_until_us = 0;
+  const pid_t pid = task.pid;
+  if (start_epilog(task)) {
+    task.epilog_until_us = clock_us(CLOCK_MONOTONIC) + epilog_patience_us;
+    return;
+  }
+  wait_status = *task.program_status;
+  log_.debug([&] {
+    return "task " + std::to_string(task.rank) + " (" + std::to_string(pid) + ") " +
+           (WIFSIGNALED(wait_status) ? "was killed by signal " + std::to_string(WTERMSIG(wait_status))
+                                     : "exited with " + std::to_string(WEXITSTATUS(wait_status)));
+  });
+  task.wait_status = wait_status;
+  const bool short_of_memory =
+      WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && isolation_.oom_kills() > 0;
+  const UntoldEnd end{task.rank, wait_status, short_of_memory};
+  if (plan_.job().interactive()) spares_children() ? untold_ends_.push_back(end) : tell_end(end);
+  if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
 }
 
 // Nobody survives the last task: what it left behind is killed, and only then has the attempt ended.
 void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
+  // A look takes the longer the more there are, and while it lasts nobody is reaped: of both half of the time.
+  const std::int64_t begin = clock_us(CLOCK_MONOTONIC);
+  if (begin < look_left_us_ && !has_no_child()) return;
   const bool nobody = is_childless() && isolation_.is_empty();
   if (nobody || !spares_children())
     for (const UntoldEnd& end : std::exchange(untold_ends_, {})) tell_end(end);
   if (nobody) return finish_after_steps();
   children_left_ = true;
   if (!spares_children()) signal_all(SIGKILL);
+  const std::int64_t end = clock_us(CLOCK_MONOTONIC);
+  look_left_us_ = end + (end - begin);
 }
 
 // Somebody who writes a note of ours is none of the job's, and may never come back.
 bool Supervisor::is_childless() const {
-  siginfo_t ignored{};
-  if (waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return true;
+  if (has_no_child()) return true;
   return notes_.writer() > 0 &&
          std::ranges::all_of(descendants(getpid()), [&](pid_t pid) { return pid == notes_.writer(); });
 }

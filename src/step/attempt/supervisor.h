@@ -19,6 +19,7 @@
 #include "step/attempt/errand.h"
 #include "step/attempt/freezer.h"
 #include "step/attempt/gpus.h"
+#include "step/attempt/reaper.h"
 #include "step/attempt/running_task.h"
 #include "step/attempt/spool.h"
 #include "step/attempt/step_log.h"
@@ -78,6 +79,7 @@ class Supervisor final {
   void obey(const wire::ToStep& message);
   void take_report(RunningTask& task);
   void reap();
+  void process_ended(RunningTask& task, int wait_status);  // its program, or one of its epilogs
   void end_if_nobody_left();
   void on_time();
 
@@ -131,6 +133,7 @@ class Supervisor final {
     int wait_status = 0;
     bool short_of_memory = false;
   };
+  std::int64_t look_left_us_ = 0;       // when they may be looked for again
   std::vector<UntoldEnd> untold_ends_;  // of tasks whose children are waited for: srun would leave
   bool spares_children() const { return plan_.job().step_options().wait_for_children() && !killing_; }
   void tell_end(const UntoldEnd& end) { streams_.task_ended(end.rank, end.wait_status, end.short_of_memory); }
