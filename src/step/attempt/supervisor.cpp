@@ -39,6 +39,8 @@ void close_fd(int& fd) {
   fd = -1;
 }
 
+constexpr std::int64_t look_at_held_us = 500'000;  // no signal tells us of those that a tracer holds
+
 bool has_no_child() {
   siginfo_t ignored{};
   return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
@@ -105,6 +107,7 @@ void Supervisor::fail_launch(Error why) {
 int Supervisor::timeout_ms() const {
   std::int64_t until = INT64_MAX;
   if (killing_ && !ended_) until = killing_->term_at_us != 0 ? killing_->term_at_us : killing_->kill_at_us;
+  if (killing_ && !ended_) until = std::min(until, killing_->look_at_us);
   if (ended_ && streams_.has_listeners()) until = srun_patience_until_us_;
   if (!ended_) until = std::min(until, freezer_.due_us());
   for (const RunningTask& task : tasks_)
@@ -179,6 +182,8 @@ void Supervisor::on_time() {
       signal_all(SIGKILL);
       killing_->kill_at_us = clock_us(CLOCK_MONOTONIC) + kill_again_us;
     }
+    if (killing_ && now >= killing_->look_at_us) take_held_ends(now);
+    if (ended_) return;
     if (children_left_)
       end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
     for (const RunningTask& task : tasks_)
@@ -308,6 +313,21 @@ void Supervisor::process_ended(RunningTask& task, int wait_status) {
   if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
 }
 
+void Supervisor::take_held_ends(std::int64_t now_us) {
+  killing_->look_at_us = now_us + look_at_held_us;
+  for (RunningTask& task : tasks_) {
+    const auto wait_status = task.wait_status ? std::nullopt : held_end(task.pid);
+    if (!wait_status) continue;
+    const ProcessUsage io = process_usage(task.pid);
+    rusage used{};
+    used.ru_utime = {io.user_us / 1'000'000, io.user_us % 1'000'000};
+    used.ru_stime = {io.system_us / 1'000'000, io.system_us % 1'000'000};
+    usage_.take_end(tasks_, task.pid, used, io);
+    process_ended(task, *wait_status);
+  }
+  end_if_nobody_left();
+}
+
 // Nobody survives the last task: what it left behind is killed, and only then has the attempt ended.
 void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
@@ -324,11 +344,13 @@ void Supervisor::end_if_nobody_left() {
   look_left_us_ = end + (end - begin);
 }
 
-// Somebody who writes a note of ours is none of the job's, and may never come back.
+// Somebody who writes a note of ours is none of the job's, and may never come back. Nor may one that has ended and that
+// a tracer holds; one that waits for us to reap it does.
 bool Supervisor::is_childless() const {
   if (has_no_child()) return true;
-  return notes_.writer() > 0 &&
-         std::ranges::all_of(descendants(getpid()), [&](pid_t pid) { return pid == notes_.writer(); });
+  siginfo_t ended{};
+  if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) return false;
+  return std::ranges::all_of(descendants(getpid()), [&](pid_t pid) { return pid == notes_.writer() || is_dead(pid); });
 }
 
 bool Supervisor::all_tasks_ended() const {
@@ -361,7 +383,7 @@ void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us
   }
   suspend(false);
   const std::int64_t term_at = clock_us(CLOCK_MONOTONIC) + patience_us;
-  killing_ = Killing{term_at + static_cast<std::int64_t>(wait_seconds) * 1'000'000, term_at};
+  killing_ = Killing{term_at + static_cast<std::int64_t>(wait_seconds) * 1'000'000, term_at, term_at};
   if (patience_us == 0) end_politely();
 }
 
@@ -388,9 +410,10 @@ void Supervisor::send_signal(const wire::SignalAttempt& signal) {
 
 // A pid found in /proc could in theory have gone to somebody else before the kill; pids are given out in turn, so that
 // takes a full round of the pid space within microseconds.
-void Supervisor::signal_all(int number) const {
+void Supervisor::signal_all(int number) {
   if (holds_allocation_) return;  // nobody of the job's is here: its steps have supervisors of their own
   log_.debug([&] { return "signal " + std::to_string(number) + " to all processes"; });
+  if (number == SIGKILL && tracers_.is_due(clock_us(CLOCK_MONOTONIC))) tracers_.set_free(descendants(getpid()));
   if (number == SIGKILL) isolation_.kill_all();
   for (const pid_t pid : descendants(getpid()))
     if (pid != notes_.writer()) kill(pid, number);

@@ -24,6 +24,7 @@
 #include "step/attempt/spool.h"
 #include "step/attempt/step_log.h"
 #include "step/attempt/step_port.h"
+#include "step/attempt/traced.h"
 #include "step/launch/launch.h"
 #include "step/mpi/step_mpi.h"
 #include "step/stdio/srun_streams.h"
@@ -48,6 +49,7 @@ class Supervisor final {
   struct Killing {
     std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
     std::int64_t term_at_us = 0;  // SIGTERM then; 0: it was sent
+    std::int64_t look_at_us = 0;  // when to look again for tasks that a tracer holds beyond their end
   };
 
   // Starting
@@ -79,6 +81,7 @@ class Supervisor final {
   void obey(const wire::ToStep& message);
   void take_report(RunningTask& task);
   void reap();
+  void take_held_ends(std::int64_t now_us);                // of tasks that somebody traces
   void process_ended(RunningTask& task, int wait_status);  // its program, or one of its epilogs
   void end_if_nobody_left();
   void on_time();
@@ -95,7 +98,7 @@ class Supervisor final {
   void begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us = 0);
   void end_politely();
   void send_signal(const wire::SignalAttempt& signal);
-  void signal_all(int number) const;
+  void signal_all(int number);
   void suspend(bool suspended);
   void write_note(const std::string& line);
   bool all_tasks_ended() const;
@@ -121,6 +124,7 @@ class Supervisor final {
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
   Freezer freezer_;
+  TracerBreaker tracers_;
   JobNotes notes_;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool awaits_srun_ = false;       // its tasks begin when srun has proved who it is

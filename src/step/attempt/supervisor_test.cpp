@@ -1,6 +1,7 @@
 // src/step/attempt/supervisor_test.cpp - batch scripts under the real supervisor: identity, files, signals, leftovers,
 // restarts of the agent.
 #include <grp.h>
+#include <sys/ptrace.h>
 
 #include <fstream>
 
@@ -146,6 +147,54 @@ TEST_F(SupervisorTest, Nothing_the_script_started_survives_it) {
   go.say("on\n");
   EXPECT_EQ(end().exit_code(), 0u);
   for (const pid_t pid : pids) EXPECT_EQ(kill(pid, 0), -1) << pid;
+}
+
+// A process of the same user and of no job that traces one of ours, and never waits for it.
+class Tracer {
+ public:
+  Tracer(pid_t traced, uid_t user, unsigned long options) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      const bool is_user = geteuid() != 0 || (setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0);
+      const char said = is_user && ptrace(PTRACE_SEIZE, traced, nullptr, options) == 0 ? 'y' : 'n';
+      [[maybe_unused]] const ssize_t written = write(ends[1], &said, 1);
+      for (;;) pause();
+    }
+    close(ends[1]);
+    char said = 0;
+    traces_ = wait_readable(ends[0]) && read(ends[0], &said, 1) == 1 && said == 'y';
+    close(ends[0]);
+  }
+  ~Tracer() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  bool traces() const { return traces_; }
+
+ private:
+  pid_t pid_ = -1;
+  bool traces_ = false;
+};
+
+TEST_F(SupervisorTest, Tracer_that_does_not_wait_for_a_killed_task_keeps_nothing_from_ending) {
+  for (const unsigned long options : {0ul, static_cast<unsigned long>(PTRACE_O_TRACEEXIT)}) {
+    SCOPED_TRACE(options);
+    Fifo ready(work_ + "/ready");
+    script("sleep 1000 & echo $! > ready; echo $$ > ready; exec sleep 1000");
+    start();
+    const pid_t child = std::stoi(ready.line()), task = std::stoi(ready.line());
+    const uid_t uid = order_.identity().uid();
+    const Tracer of_child(child, uid, options), of_task(task, uid, options);
+    if (!of_child.traces() || !of_task.traces()) GTEST_SKIP() << "processes of other sessions cannot be traced here";
+    kill_attempt(wire::Kill::CANCELLED_BY_USER, 0);
+    EXPECT_NE(end().exit_signal(), 0u);
+    std::filesystem::remove_all(spool_);
+    mkdir(spool_.c_str(), 0711);
+    close(fd_);
+    std::filesystem::remove(work_ + "/ready");
+  }
 }
 
 TEST_F(SupervisorTest, Work_goes_on_without_an_agent_and_the_next_one_adopts_it) {
