@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/request_limits.h"
+#include "wire/limits.h"
 
 namespace millrace {
 namespace {
@@ -83,12 +84,7 @@ bool TaskTalk::take_hello(Peer& peer, const wire::StdioHello& hello) {
       state = TaskState::running;
       ++started_;
     }
-  if (!early_input_.empty()) {
-    wire::ToTask input;
-    input.set_input(early_input_);
-    if (only_input_to_) input.set_input_task(*only_input_to_);
-    queue(peer, input);
-  }
+  for (const wire::ToTask& piece : pieces_of(early_input_)) queue(peer, piece);
   if (input_ended_) {
     wire::ToTask end;
     end.set_input_ended(true);
@@ -154,10 +150,17 @@ void TaskTalk::queue_to_known(const wire::ToTask& message) {
 void TaskTalk::send_input(std::string_view data) {
   const bool all_here = task_count_ && started_ >= *task_count_;
   if (!all_here) early_input_ += data;
-  wire::ToTask message;
-  message.set_input(std::string{data});
-  if (only_input_to_) message.set_input_task(*only_input_to_);
-  queue_to_known(message);
+  for (const wire::ToTask& piece : pieces_of(data)) queue_to_known(piece);
+}
+
+std::vector<wire::ToTask> TaskTalk::pieces_of(std::string_view input) const {
+  std::vector<wire::ToTask> out;
+  for (; !input.empty(); input.remove_prefix(std::min(input.size(), input_piece_max))) {
+    wire::ToTask& piece = out.emplace_back();
+    piece.set_input(std::string{input.substr(0, input_piece_max)});
+    if (only_input_to_) piece.set_input_task(*only_input_to_);
+  }
+  return out;
 }
 
 void TaskTalk::end_input() {

@@ -83,6 +83,7 @@ class TaskTalk {
   void take_mpi(Peer& peer, const wire::MpiFromNode& message);
   void queue(Peer& peer, const wire::ToTask& message);
   void queue_to_known(const wire::ToTask& message);
+  std::vector<wire::ToTask> pieces_of(std::string_view input) const;
 
   std::string secret_;
   std::optional<std::uint32_t> only_input_to_;

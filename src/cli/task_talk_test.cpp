@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/limits.h"
+
 namespace millrace {
 namespace {
 
@@ -56,6 +58,24 @@ TEST_F(Talking, Input_for_one_task_is_for_it_alone_also_when_its_node_comes_late
   EXPECT_EQ(messages[0].input_task(), 1u);
   EXPECT_TRUE(messages[1].input_ended());
   EXPECT_FALSE(messages[1].has_input_task()) << "the end of the input is everybody's";
+}
+
+TEST_F(Talking, Input_that_is_longer_than_a_node_takes_at_once_is_told_in_pieces) {
+  TaskTalk talk(secret_, {});
+  talk.set_task_count(1);
+  const std::string input(input_piece_max * 5 / 2, 'x');
+  talk.send_input(input);
+  TaskTalk::Peer& peer = proved(talk);
+  ASSERT_TRUE(say(talk, peer, hello(1)));
+  talk.send_input(input);
+  const auto messages = told(peer);
+  ASSERT_EQ(messages.size(), 6u);
+  std::size_t heard = 0;
+  for (const wire::ToTask& message : messages) {
+    EXPECT_LE(message.input().size(), input_piece_max);
+    heard += message.input().size();
+  }
+  EXPECT_EQ(heard, 2 * input.size());
 }
 
 TEST_F(Talking, A_node_with_more_tasks_than_there_can_be_is_not_welcome) {

@@ -43,6 +43,9 @@ static_assert(request_size_max + launch_overhead_max <= agent_frame_max, "a laun
 static_assert(request_size_max + launch_overhead_max <= supervisor_frame_max, "... also to its supervisor and back");
 static_assert(reply_size_max <= agent_frame_max, "a relay passes on any reply");
 
+// Of standard input in a frame of srun's: its node has it in memory until the tasks take it.
+constexpr std::size_t input_piece_max = 1u << 20;
+
 // Launches of a step to many nodes leave their supervisor in bursts of this: with what else is on its way it stays far
 // below what a link keeps for a slow reader.
 constexpr std::size_t launch_burst_max = 32u << 20;

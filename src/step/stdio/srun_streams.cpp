@@ -15,6 +15,7 @@
 #include "agent.pb.h"
 #include "step/environment/environment.h"
 #include "task.pb.h"
+#include "wire/limits.h"
 
 namespace millrace {
 
@@ -24,8 +25,8 @@ namespace {
 constexpr std::size_t unsent_output_max = 1u << 20;
 constexpr std::size_t unsent_input_max = 1u << 18;
 // The parts of a parallel program talk over the same connection: it must be read although a task does not read its
-// input.
-constexpr std::size_t unsent_input_max_parallel = 64u << 20;
+// input. Of all tasks of the step together, for this is not the job's memory.
+constexpr std::size_t unsent_input_max_parallel = 16u << 20;
 constexpr std::size_t attached_max = 16;
 
 void close_end(int& fd) {
@@ -145,8 +146,13 @@ void SrunStreams::give_up() {
   attached_.clear();
 }
 
-Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
+void SrunStreams::add_task(std::uint32_t rank) {
   tasks_.emplace_back().rank = rank;
+  input_.add_reader(rank);
+}
+
+Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
+  add_task(rank);
   TaskPipes& task = tasks_.back();
   const auto make = [](StreamSpec& stream, int& ours, bool to_task) -> Result<void> {
     if (!stream.path.empty()) return {};
@@ -159,6 +165,7 @@ Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
     return {};
   };
   MR_TRY_VOID(make(spec.in, task.in, true));
+  if (task.in < 0) input_.close(tasks_.size() - 1);
   MR_TRY_VOID(make(spec.out, task.out, false));
   if (!spec.err_is_out) {
     MR_TRY_VOID(make(spec.err, task.err, false));
@@ -169,7 +176,7 @@ Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
 Result<void> SrunStreams::prepare_terminal(std::uint32_t rank, std::uint32_t rows, std::uint32_t columns,
                                            TaskSpec& spec) {
   const auto failed = [] { return fail(Errc::unavailable, std::string{"make a terminal: "} + std::strerror(errno)); };
-  tasks_.emplace_back().rank = rank;
+  add_task(rank);
   TaskPipes& task = tasks_.back();
   task.terminal = true;
   task.in = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -226,9 +233,7 @@ bool SrunStreams::is_slow() const { return srun_.unsent() > unsent_output_max; }
 std::vector<wire::MpiToNode> SrunStreams::take_mpi() { return std::exchange(mpi_, {}); }
 
 bool SrunStreams::is_input_backed_up() const {
-  return std::ranges::any_of(tasks_, [&](const TaskPipes& t) {
-    return t.unsent_input.size() > (parallel_ ? unsent_input_max_parallel : unsent_input_max);
-  });
+  return input_.bytes() > (parallel_ ? unsent_input_max_parallel : unsent_input_max);
 }
 
 void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
@@ -246,8 +251,9 @@ void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
     if (peer.unsent() > 0) events |= POLLOUT;
     polls.push_back({peer.fd(), events, 0});
   }
-  for (const TaskPipes& task : tasks_) {
-    if (task.in >= 0 && !task.unsent_input.empty()) polls.push_back({task.in, POLLOUT, 0});
+  for (std::size_t number = 0; number < tasks_.size(); ++number) {
+    const TaskPipes& task = tasks_[number];
+    if (task.in >= 0 && input_.has_more(number)) polls.push_back({task.in, POLLOUT, 0});
     if (is_slow()) continue;
     if (task.out >= 0) polls.push_back({task.out, POLLIN, 0});
     if (task.err >= 0) polls.push_back({task.err, POLLIN, 0});
@@ -282,8 +288,9 @@ void SrunStreams::handle(const pollfd& ready, std::int64_t now_us) {
     if (!peer->is_open()) attached_.erase(peer);
     return;
   }
-  for (TaskPipes& task : tasks_) {
-    if (ready.fd == task.in) return write_input(task);
+  for (std::size_t number = 0; number < tasks_.size(); ++number) {
+    TaskPipes& task = tasks_[number];
+    if (ready.fd == task.in) return write_input(number);
     if (ready.fd == task.out) return void(read_output(task, task.out, false));
     if (ready.fd == task.err) return void(read_output(task, task.err, true));
   }
@@ -309,8 +316,7 @@ bool SrunStreams::hear(std::string_view bytes) {
   }
   if (message.has_input_ended()) input_ended_ = true;
   if (message.has_window()) resize_terminals(message.window());
-  give_input(message);
-  return true;
+  return give_input(message);
 }
 
 void SrunStreams::resize_terminals(const wire::Terminal& window) const {
@@ -318,12 +324,13 @@ void SrunStreams::resize_terminals(const wire::Terminal& window) const {
     if (task.terminal && task.in >= 0) resize(task.in, window.rows(), window.columns());
 }
 
-void SrunStreams::give_input(const wire::ToTask& message) {
-  for (TaskPipes& task : tasks_) {
-    if (task.in < 0 || (message.has_input_task() && message.input_task() != task.rank)) continue;
-    if (message.has_input()) task.unsent_input += message.input();
-    write_input(task);
-  }
+bool SrunStreams::give_input(const wire::ToTask& message) {
+  if (message.input().size() > input_piece_max) return false;
+  const auto only_to = message.has_input_task() ? std::optional{message.input_task()} : std::nullopt;
+  if (message.has_input()) input_.add(message.input(), only_to);
+  for (std::size_t task = 0; task < tasks_.size(); ++task)
+    if (tasks_[task].in >= 0 && (!only_to || *only_to == tasks_[task].rank)) write_input(task);
+  return true;
 }
 
 void SrunStreams::read_attached(Channel& peer) {
@@ -336,21 +343,24 @@ void SrunStreams::read_attached(Channel& peer) {
 bool SrunStreams::hear_attached(std::string_view bytes) {
   wire::ToTask message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
-  if (message.has_input()) give_input(message);
+  if (message.has_input() && !give_input(message)) return false;
   if (message.has_window()) resize_terminals(message.window());
   return true;
 }
 
-void SrunStreams::write_input(TaskPipes& task) {
-  while (!task.unsent_input.empty()) {
-    const ssize_t count = write(task.in, task.unsent_input.data(), task.unsent_input.size());
+void SrunStreams::close_input(std::size_t number) {
+  close_end(tasks_[number].in);
+  input_.close(number);
+}
+
+void SrunStreams::write_input(std::size_t number) {
+  TaskPipes& task = tasks_[number];
+  for (std::string_view next = input_.next(number); !next.empty(); next = input_.next(number)) {
+    const ssize_t count = write(task.in, next.data(), next.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
-    if (count < 0) {  // the task does not want it
-      task.unsent_input.clear();
-      return close_end(task.in);
-    }
-    task.unsent_input.erase(0, static_cast<std::size_t>(count));
+    if (count < 0) return close_input(number);  // the task does not want it
+    input_.took(number, static_cast<std::size_t>(count));
   }
   if (!input_ended_) return;
   if (task.terminal) {  // closing it would hang up
@@ -359,7 +369,7 @@ void SrunStreams::write_input(TaskPipes& task) {
     input_ended_ = false;
     return;
   }
-  close_end(task.in);
+  close_input(number);
 }
 
 bool SrunStreams::read_output(TaskPipes& task, int& pipe, bool is_error) {
@@ -380,7 +390,8 @@ bool SrunStreams::read_output(TaskPipes& task, int& pipe, bool is_error) {
 }
 
 void SrunStreams::task_ended(std::uint32_t rank, int wait_status, bool out_of_memory) {
-  for (TaskPipes& task : tasks_) {
+  for (std::size_t number = 0; number < tasks_.size(); ++number) {
+    TaskPipes& task = tasks_[number];
     if (task.rank != rank) continue;
     // What it wrote is in the pipe (64 KiB at most); what its children still write comes later.
     for (const bool is_error : {false, true}) {
@@ -388,7 +399,7 @@ void SrunStreams::task_ended(std::uint32_t rank, int wait_status, bool out_of_me
       // Bounded: a child that goes on writing must not keep the end of its parent from being told.
       for (int round = 0; round < 16 && pipe >= 0 && read_output(task, pipe, is_error); ++round) continue;
     }
-    close_end(task.in);
+    close_input(number);
   }
   wire::FromTask message;
   wire::TaskEnded* ended = message.mutable_ended();

@@ -16,6 +16,7 @@
 #include "step/attempt/channel.h"
 #include "step/launch/launch.h"
 #include "step/stdio/stream_call.h"
+#include "step/stdio/task_input.h"
 #include "task.pb.h"
 
 namespace millrace {
@@ -70,7 +71,6 @@ class SrunStreams {
     std::uint32_t rank = 0;
     int in = -1, out = -1, err = -1;  // our ends
     bool terminal = false;
-    std::string unsent_input;
   };
   struct AttachCall {
     std::unique_ptr<StreamCall> call;
@@ -82,9 +82,11 @@ class SrunStreams {
   void read_srun();
   void read_attached(Channel& peer);
   void resize_terminals(const wire::Terminal& window) const;
-  void give_input(const wire::ToTask& message);
+  bool give_input(const wire::ToTask& message);                 // false: it is more than srun sends at once
   bool read_output(TaskPipes& task, int& pipe, bool is_error);  // false: nothing there now
-  void write_input(TaskPipes& task);
+  void add_task(std::uint32_t rank);
+  void write_input(std::size_t task);
+  void close_input(std::size_t task);
   bool is_input_backed_up() const;
 
   std::unique_ptr<StreamCall> srun_call_;
@@ -94,6 +96,7 @@ class SrunStreams {
   std::list<Channel> attached_;
   std::vector<std::string> ends_;  // told to those who attach later
   std::vector<TaskPipes> tasks_;
+  TaskInput input_;  // its readers have the places of their tasks
   std::vector<std::uint32_t> signals_;
   std::vector<wire::MpiToNode> mpi_;
   std::vector<wire::X11Piece> x11_;

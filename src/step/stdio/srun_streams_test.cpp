@@ -4,6 +4,7 @@
 
 #include "step/attempt/supervisor_harness.h"
 #include "task.pb.h"
+#include "wire/limits.h"
 #include "wire/stream_proof.h"
 
 namespace millrace {
@@ -128,6 +129,17 @@ TEST_F(SrunTest, Tasks_have_block_ranks_get_all_input_and_send_all_output) {
   EXPECT_EQ(text_[2][1], "2/3 1 1,2\n");
   EXPECT_EQ(ends_[1].exit_code(), 0u);
   EXPECT_EQ(ends_[2].exit_code(), 1u);
+}
+
+TEST_F(SrunTest, Input_of_more_than_srun_sends_at_once_is_not_taken) {
+  program({"sleep", "1000"});
+  start();
+  answer();
+  wire::ToTask message;
+  message.set_input(std::string(input_piece_max + 1, 'x'));
+  tell(message);
+  collect();
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));
 }
 
 TEST_F(SrunTest, Missing_program_ends_with_code_2_and_slurms_words) {
