@@ -98,10 +98,8 @@ void Supervisor::fail_launch(Error why) {
   // Of a step the step manager tells srun.
   if (plan_.job().interactive() && !plan_.has_step())
     streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
-  if (tasks_.empty())
-    finish();
-  else
-    begin_kill(0);  // some of several tasks run already
+  if (tasks_.empty() && has_no_child()) return finish();
+  begin_kill(0);  // some of several tasks run already, or the PMIx server and what it began
 }
 
 int Supervisor::timeout_ms() const {
@@ -109,6 +107,7 @@ int Supervisor::timeout_ms() const {
   if (killing_ && !ended_) until = killing_->term_at_us != 0 ? killing_->term_at_us : killing_->kill_at_us;
   if (killing_ && !ended_) until = std::min(until, killing_->look_at_us);
   if (ended_ && streams_.has_listeners()) until = srun_patience_until_us_;
+  if (awaits_mpi_) until = std::min(until, mpi_->start_by_us());
   if (!ended_) until = std::min(until, freezer_.due_us());
   for (const RunningTask& task : tasks_)
     if (task.epilog_until_us != 0) until = std::min(until, task.epilog_until_us);
@@ -139,6 +138,7 @@ void Supervisor::wait_for_events() {
     for (const pollfd& one : polls_)
       if (one.revents != 0) handle(one);
   if (mpi_) move_mpi();
+  look_at_mpi();
   if (x11_.is_open()) move_x11();
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
   streams_.on_time(clock_us(CLOCK_MONOTONIC));
@@ -330,7 +330,7 @@ void Supervisor::take_held_ends(std::int64_t now_us) {
 
 // Nobody survives the last task: what it left behind is killed, and only then has the attempt ended.
 void Supervisor::end_if_nobody_left() {
-  if (!all_tasks_ended() || ended_ || holds_allocation_) return;
+  if (!all_tasks_ended() || ended_ || holds_allocation_ || awaits_mpi_) return;
   // A look takes the longer the more there are, and while it lasts nobody is reaped: of both half of the time.
   const std::int64_t begin = clock_us(CLOCK_MONOTONIC);
   if (begin < look_left_us_ && !has_no_child()) return;
@@ -381,10 +381,16 @@ void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us
     killed_before_start_ = true;
     return finish();
   }
+  if (std::exchange(awaits_mpi_, false)) {
+    killed_before_start_ = true;
+    wait_seconds = 0;
+    patience_us = 0;
+  }
   suspend(false);
   const std::int64_t term_at = clock_us(CLOCK_MONOTONIC) + patience_us;
   killing_ = Killing{term_at + static_cast<std::int64_t>(wait_seconds) * 1'000'000, term_at, term_at};
   if (patience_us == 0) end_politely();
+  if (tasks_.empty()) end_if_nobody_left();  // only those that were to make them ready
 }
 
 // Told to the agent at once: what was ordered is done from here on, whether or not the last process has stopped yet.

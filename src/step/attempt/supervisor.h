@@ -60,6 +60,7 @@ class Supervisor final {
   Result<void> start_batch();
   Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();
+  Result<void> start_programs();
   void remember_tasks();
   TaskSpec common_spec() const;
   void choose_batch_files(TaskSpec& spec) const;
@@ -68,6 +69,8 @@ class Supervisor final {
   bool start_epilog(RunningTask& task);  // false: none is left
   Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
   Result<void> start_mpi();
+  Result<void> start_when_mpi_is_ready();
+  void look_at_mpi();
   void move_mpi();              // what its parts have to say to each other
   Result<void> open_display();  // --x11
   void move_x11();
@@ -128,6 +131,7 @@ class Supervisor final {
   JobNotes notes_;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool awaits_srun_ = false;       // its tasks begin when srun has proved who it is
+  bool awaits_mpi_ = false;        // ... and that its PMIx server is ready
   bool killed_before_start_ = false;
   bool hangs_on_srun_ = false;     // ... or the end of the srun that it was made for,
   std::int64_t srun_gone_us_ = 0;  // which was seen then; what it said last may still be on its way

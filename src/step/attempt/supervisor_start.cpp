@@ -195,6 +195,11 @@ Result<void> Supervisor::start_tasks() {
                                    std::to_string(plan_.tasks_per_node_max()));
   MR_TRY_VOID(isolation_.begin(static_cast<std::uint32_t>(ranks.size()), spool_, environment_, log_));
   MR_TRY_VOID(start_mpi());
+  return start_when_mpi_is_ready();
+}
+
+Result<void> Supervisor::start_programs() {
+  const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   MR_TRY_VOID(open_display());
   std::optional<MultiProg> programs;
   if (!plan_.job().step_options().multi_prog().empty()) {

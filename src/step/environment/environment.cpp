@@ -334,6 +334,14 @@ void add_task(Environment& environment, std::uint32_t rank, std::uint32_t local_
   environment.set_number("SLURM_LOCALID", local_rank);
 }
 
+void drop_loader_variables(Environment& environment) {
+  std::vector<std::string> names{"GLIBC_TUNABLES", "GCONV_PATH"};
+  for (const std::string& entry : environment.entries())
+    if (entry.starts_with("LD_") && !entry.starts_with("LD_LIBRARY_PATH="))
+      names.push_back(entry.substr(0, entry.find('=')));
+  for (const std::string& name : names) environment.unset(name);
+}
+
 std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {
   if (plan.ranks_size() > 0) return to_vector(plan.ranks());
   const auto position = static_cast<int>(plan.node_position());

@@ -40,6 +40,9 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
 // What one task adds to it; SLURM_TASK_PID is set by the task itself.
 void add_task(Environment& environment, std::uint32_t rank, std::uint32_t local_rank);
 
+// What makes the loader run other code in a program of ours. Where its libraries are stays: a site has them anywhere.
+void drop_loader_variables(Environment& environment);
+
 // The task numbers of this node.
 std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan);
 

@@ -278,5 +278,13 @@ TEST(Environment, Srun_may_keep_two_variables_as_it_saw_them) {
   EXPECT_EQ(environment.get("SLURM_NPROCS"), "4");
 }
 
+TEST(Loader, Variables_that_bring_other_code_are_dropped) {
+  Environment environment;
+  for (const char* name : {"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "LDFLAGS", "PATH"})
+    environment.set(name, "x");
+  drop_loader_variables(environment);
+  EXPECT_EQ(environment.entries(), (std::vector<std::string>{"LD_LIBRARY_PATH=x", "LDFLAGS=x", "PATH=x"}));
+}
+
 }  // namespace
 }  // namespace millrace

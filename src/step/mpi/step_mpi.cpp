@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -28,6 +29,12 @@ constexpr std::size_t unsent_max = 1u << 20;
 // together none is read; a task that has more waiting than a task may is cut off.
 constexpr std::size_t unsent_of_task_max = 16u << 20, unsent_of_step_max = 64u << 20;
 constexpr int reads_per_turn = 4, last_reads = 64;
+
+std::int64_t now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
+}
 
 class PmiTasks final : public StepMpi {
  public:
@@ -214,8 +221,20 @@ Result<void> Supervisor::start_mpi() {
   if (kind != "pmix") return fail(Errc::invalid, "--mpi=" + kind + " is not known on this node");
   TaskSpec common = common_spec();
   common.cgroup = isolation_.cgroup();
-  MR_TRY(mpi_, start_pmix(plan_, node_of_task, std::move(common)));
+  MR_TRY(mpi_, start_pmix(plan_, node_of_task, std::move(common), now_us()));
   return {};
+}
+
+// Its server is a process of the user's: it may take its time, and orders are heard meanwhile.
+Result<void> Supervisor::start_when_mpi_is_ready() {
+  MR_TRY(const bool ready, mpi_ ? mpi_->can_start(now_us()) : Result<bool>{true});
+  awaits_mpi_ = !ready;
+  return ready ? start_programs() : Result<void>{};
+}
+
+void Supervisor::look_at_mpi() {
+  if (!std::exchange(awaits_mpi_, false)) return;
+  if (auto started = start_when_mpi_is_ready(); !started) fail_launch(std::move(started).error());
 }
 
 void Supervisor::move_mpi() {

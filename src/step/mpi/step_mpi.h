@@ -20,6 +20,9 @@ namespace millrace {
 class StepMpi {
  public:
   virtual ~StepMpi() = default;
+  // False: not yet, ask again after handle() and at start_by_us(). An error: tasks can never start.
+  virtual Result<bool> can_start(std::int64_t /*now_us*/) { return true; }
+  virtual std::int64_t start_by_us() const { return INT64_MAX; }
   // What the task's environment and descriptors get; task_started() after its fork.
   virtual Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec) = 0;
   virtual void task_started(const TaskSpec& spec) = 0;
@@ -39,9 +42,10 @@ Result<std::vector<std::uint32_t>> node_of_each_task(const wire::LaunchPlan& pla
 std::uint32_t nodes_with_tasks(const wire::LaunchPlan& plan);
 
 std::unique_ptr<StepMpi> make_pmi(const wire::LaunchPlan& plan, const std::vector<std::uint32_t>& node_of_task);
-// Starts the PMIx server in a process of its own, as the user and in the job's cgroup, and waits until it is ready.
-// `common` is what tasks are started with.
+// Starts the PMIx server in a process of its own, as the user and in the job's cgroup. `common` is what tasks are
+// started with.
 Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
-                                            const std::vector<std::uint32_t>& node_of_task, TaskSpec common);
+                                            const std::vector<std::uint32_t>& node_of_task, TaskSpec common,
+                                            std::int64_t now_us);
 
 }  // namespace millrace

@@ -87,6 +87,8 @@ TEST(PmiTasks, Nothing_is_read_that_cannot_be_passed_on) {
 TEST(PmixTold, Tasks_of_other_nodes_are_not_heard_of) {
   PmixTold told({4, 5});
   wire::FromPmix message;
+  message.mutable_ready();
+  EXPECT_TRUE(told.take(message.SerializeAsString()));
   for (std::uint32_t rank = 0; rank < 10; ++rank) {
     message.set_connected(rank);
     told.take(message.SerializeAsString());
@@ -97,6 +99,35 @@ TEST(PmixTold, Tasks_of_other_nodes_are_not_heard_of) {
     told.take(message.SerializeAsString());
   }
   EXPECT_FALSE(told.unfinished_task());
+}
+
+TEST(PmixTold, Before_it_is_ready_a_server_has_nothing_else_to_say) {
+  wire::FromPmix message;
+  message.mutable_mpi()->mutable_join()->set_data(std::string(1000, 'x'));
+  PmixTold told({0});
+  EXPECT_FALSE(told.take(message.SerializeAsString()));
+  EXPECT_TRUE(told.take_outgoing().empty());
+  message.set_connected(0);
+  EXPECT_FALSE(told.take(message.SerializeAsString()));
+  EXPECT_FALSE(told.unfinished_task());
+  message.mutable_ready()->add_tasks()->add_environment(std::string(2u << 20, 'x'));
+  EXPECT_FALSE(told.take(message.SerializeAsString()));
+  EXPECT_FALSE(told.is_ready());
+  message.set_problem("no library");
+  EXPECT_TRUE(told.take(message.SerializeAsString()));
+  EXPECT_EQ(told.problem(), "no library");
+}
+
+TEST(PmixTold, What_was_not_passed_on_yet_is_counted) {
+  PmixTold told({0});
+  wire::FromPmix message;
+  message.mutable_ready();
+  EXPECT_TRUE(told.take(message.SerializeAsString()));
+  message.mutable_mpi()->mutable_join()->set_data(std::string(100'000, 'x'));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(told.take(message.SerializeAsString()));
+  EXPECT_GT(told.outgoing_bytes(), 300'000u);
+  EXPECT_EQ(told.take_outgoing().size(), 3u);
+  EXPECT_EQ(told.outgoing_bytes(), 0u);
 }
 
 TEST(PmixTold, Server_is_ready_once) {

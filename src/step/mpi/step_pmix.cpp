@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 
 #include "base/hostlist.h"
@@ -24,33 +23,30 @@
 namespace millrace {
 namespace {
 
-constexpr int patience_ms = 30'000;  // of a loaded machine; the library takes a tenth of a second
+constexpr std::int64_t patience_us = 30'000'000;  // of a loaded machine; the library takes a tenth of a second
 constexpr unsigned removal_limit_seconds = 60;
 constexpr std::size_t unsent_max = 16u << 20;  // to a server that does not read: it is not read either
 
 class PmixTasks final : public StepMpi {
  public:
-  PmixTasks(pid_t pid, Channel server, UserIds user, std::string folder, const std::vector<std::uint32_t>& ranks)
-      : pid_(pid), server_(std::move(server)), user_(std::move(user)), folder_(std::move(folder)), told_(ranks) {}
+  PmixTasks(pid_t pid, Channel server, UserIds user, std::string folder, const std::vector<std::uint32_t>& ranks,
+            std::int64_t ready_by_us)
+      : pid_(pid),
+        server_(std::move(server)),
+        user_(std::move(user)),
+        folder_(std::move(folder)),
+        ready_by_us_(ready_by_us),
+        told_(ranks) {}
   ~PmixTasks() override { end(); }
-  Channel& server() { return server_; }
 
-  // Until it has said what the tasks need in their environment.
-  Result<void> wait_ready() {
-    timespec begin{};
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (;;) {
-      while (const auto bytes = server_.next()) told_.take(*bytes);
-      if (told_.is_ready()) return {};
-      if (!told_.problem().empty()) return fail(Errc::unavailable, told_.problem());
-      timespec now{};
-      clock_gettime(CLOCK_MONOTONIC, &now);
-      const auto left = patience_ms - (now.tv_sec - begin.tv_sec) * 1000;
-      if (!server_.is_open() || left <= 0) return fail(Errc::unavailable, "the PMIx server did not start");
-      pollfd ready{server_.fd(), POLLIN, 0};
-      if (poll(&ready, 1, static_cast<int>(left)) > 0) server_.fill();
-    }
+  // Once it has said what the tasks need in their environment.
+  Result<bool> can_start(std::int64_t now_us) override {
+    if (!told_.problem().empty()) return fail(Errc::unavailable, told_.problem());
+    if (told_.is_ready()) return true;
+    if (!server_.is_open() || now_us >= ready_by_us_) return fail(Errc::unavailable, "the PMIx server did not start");
+    return false;
   }
+  std::int64_t start_by_us() const override { return ready_by_us_; }
 
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec) override {
     const auto* environment = told_.environment(rank);
@@ -98,9 +94,13 @@ class PmixTasks final : public StepMpi {
 
  private:
   void read_server() {
-    if (!server_.is_open()) return;
+    if (!server_.is_open() || told_.outgoing_bytes() > unsent_max) return;
     server_.fill();
-    while (const auto bytes = server_.next()) told_.take(*bytes);
+    for (auto bytes = server_.next(); bytes; bytes = server_.next()) {
+      if (told_.take(*bytes)) continue;
+      server_.close();
+      break;
+    }
     if (server_.is_open() || ended_) return;
     if (const auto rank = told_.unfinished_task()) told_.abort(*rank, "the PMIx server of this node has gone");
   }
@@ -120,6 +120,7 @@ class PmixTasks final : public StepMpi {
   Channel server_;
   UserIds user_;
   std::string folder_;
+  const std::int64_t ready_by_us_;
   bool ended_ = false;
   PmixTold told_;
 };
@@ -127,7 +128,8 @@ class PmixTasks final : public StepMpi {
 }  // namespace
 
 Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
-                                            const std::vector<std::uint32_t>& node_of_task, TaskSpec common) {
+                                            const std::vector<std::uint32_t>& node_of_task, TaskSpec common,
+                                            std::int64_t now_us) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(Errc::unavailable, std::string{"make a socket for PMIx: "} + std::strerror(errno));
@@ -149,6 +151,7 @@ Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
 
   TaskSpec spec = std::move(common);
   spec.arguments = {"/proc/self/exe", "--pmix"};
+  drop_loader_variables(spec.environment);
   spec.work_dir = "/";
   spec.in.fd = ends[1];
   spec.out = spec.err = {"/dev/null", O_WRONLY, -1};
@@ -156,13 +159,10 @@ Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
   close(ends[1]);
   Channel channel{ends[0]};
   if (!started) return std::unexpected(started.error());
-  auto tasks =
-      std::make_unique<PmixTasks>(started->pid, std::move(channel), spec.user, facts.folder(), ranks_of_node(plan));
   close(started->report);
-  Channel& server = tasks->server();
-  server.send(order.SerializeAsString());
-  MR_TRY_VOID(tasks->wait_ready());
-  return tasks;
+  channel.send(order.SerializeAsString());
+  return std::make_unique<PmixTasks>(started->pid, std::move(channel), spec.user, facts.folder(), ranks_of_node(plan),
+                                     now_us + patience_us);
 }
 
 }  // namespace millrace

@@ -142,6 +142,24 @@ TEST_F(SrunTest, Input_of_more_than_srun_sends_at_once_is_not_taken) {
   EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));
 }
 
+TEST_F(SrunTest, Kill_is_heard_while_the_pmix_server_is_not_ready) {
+  ASSERT_EQ(mkfifo((work_ + "/libpmix.so.2").c_str(), 0666), 0);  // the server's loader waits for who writes
+  using namespace std::string_literals;
+  order_.mutable_run()->set_environment("PATH=/usr/bin:/bin\0LD_LIBRARY_PATH="s + work_ + "\0"s);
+  order_.mutable_run()->mutable_job()->mutable_step_options()->set_mpi("pmix");
+  order_.mutable_run()->set_nodes("c[0-1]");
+  program({"touch", "ran"});
+  start();
+  answer();
+  ASSERT_TRUE(next());
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 60);
+  collect();
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::EXITED) << status.problem();
+  EXPECT_EQ(status.exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+  EXPECT_EQ(access((work_ + "/ran").c_str(), F_OK), -1);
+}
+
 TEST_F(SrunTest, Missing_program_ends_with_code_2_and_slurms_words) {
   program({"no-such-program", "x"});
   start();
