@@ -10,12 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 
 namespace millrace {
 namespace {
 
 constexpr std::size_t peers_max = 65536;
-constexpr std::size_t strangers_max = 8192;  // of a large step many nodes call at once
+constexpr int accepts_per_turn = 64;  // anybody may call without end
 constexpr std::int64_t prove_within_us = 30'000'000;
 constexpr std::size_t turn_max = 1u << 20;  // one that sends without end is not read without end
 
@@ -28,7 +29,8 @@ std::int64_t now_us() {
 }  // namespace
 
 TaskStreams::~TaskStreams() {
-  for (Connection& connection : connections_) close_connection(connection);
+  for (Connections& list : connections_)
+    while (!list.empty()) close_connection(list.front());
   if (listener_ >= 0) close(listener_);
 }
 
@@ -63,26 +65,21 @@ void TaskStreams::open_display(X11Display display) {
 
 void TaskStreams::add_to(std::vector<pollfd>& entries) const {
   entries.push_back({listener_, POLLIN, 0});
-  for (const Connection& one : connections_) {
-    if (one.fd < 0) continue;
-    const bool has_unsent = !one.peer->unsent.empty();
-    if (one.peer->proved && !talk_.is_ready() && !has_unsent) continue;
-    entries.push_back({one.fd, static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
-  }
+  for (const Connections& list : connections_)
+    for (const Connection& one : list) {
+      const bool has_unsent = !one.peer->unsent.empty();
+      if (one.peer->proved && !talk_.is_ready() && !has_unsent) continue;
+      entries.push_back({one.fd, static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
+    }
   if (x11_) x11_->add_to(entries, !talk_.is_slow());
 }
 
 void TaskStreams::handle(const std::vector<pollfd>& entries) {
-  for (const pollfd& entry : entries) {
-    if (entry.revents == 0) continue;
-    if (entry.fd == listener_) accept_all();
-    for (Connection& one : connections_) {
-      if (one.fd != entry.fd || one.fd < 0) continue;
-      if ((entry.revents & POLLOUT) != 0) flush(one);
-      if ((entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(one);
-      break;
-    }
-  }
+  serve(entries, true);
+  serve(entries, false);
+  // Last: a new connection may have the number of one that was closed above.
+  if (std::ranges::any_of(entries, [&](const pollfd& one) { return one.fd == listener_ && one.revents != 0; }))
+    accept_some();
   if (x11_) {
     take_from_displays();
     x11_->handle(entries);
@@ -90,61 +87,110 @@ void TaskStreams::handle(const std::vector<pollfd>& entries) {
   }
   flush_all();
   drop_silent();
-  connections_.remove_if([](const Connection& one) { return one.fd < 0; });
+  closed_.clear();
+}
+
+void TaskStreams::serve(const std::vector<pollfd>& entries, bool proved) {
+  for (const pollfd& entry : entries) {
+    if (entry.revents == 0) continue;
+    const auto found = by_descriptor_.find(entry.fd);
+    if (found == by_descriptor_.end() || (found->second->standing == Standing::proved) != proved) continue;
+    Connection& one = *found->second;
+    if ((entry.revents & POLLOUT) != 0) flush(one);
+    if ((entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(one);
+  }
 }
 
 void TaskStreams::take_from_displays() {
   for (const TaskTalk::FromDisplay& one : talk_.take_x11()) x11_->take(one.node, one.piece);
 }
 
-void TaskStreams::accept_all() {
-  for (;;) {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+void TaskStreams::accept_some() {
+  for (int taken = 0; taken < accepts_per_turn; ++taken) {
+    sockaddr_in from{};
+    socklen_t size = sizeof from;
+    const int fd = accept4(listener_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == ECONNABORTED || errno == EINTR)) continue;
     if (fd < 0 && (errno == EMFILE || errno == ENFILE) && drop_oldest_stranger()) continue;
     if (fd < 0) return;
-    if (connections_.size() >= peers_max) {
-      close(fd);
-      continue;
-    }
-    const int on = 1, idle_s = 30, every_s = 10, times = 3, unacknowledged_ms = 60'000;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
-               sizeof on);  // a node that lost its cable is noticed after about a minute
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
-    if (std::ranges::count_if(connections_, &Connection::is_stranger) >= static_cast<std::ptrdiff_t>(strangers_max))
-      drop_oldest_stranger();
-    connections_.push_back({fd, &talk_.join(), now_us() + prove_within_us});
-    read_from(connections_.back());  // its greeting is usually here already
+    if (!accept_one(fd, from.sin_addr.s_addr)) close(fd);
   }
 }
 
-// Of strangers the one that came first: who knows the secret needs no more than a moment.
-bool TaskStreams::drop_oldest_stranger() {
-  const auto oldest = std::ranges::find_if(connections_, &Connection::is_stranger);
-  if (oldest == connections_.end()) return false;
-  close_connection(*oldest);
+bool TaskStreams::accept_one(int fd, std::uint32_t host) {
+  if (by_descriptor_.size() >= peers_max) return false;
+  if (const auto known = strangers_of_.find(host);
+      known != strangers_of_.end() && known->second >= strangers_max_.of_host)
+    drop_oldest_stranger(host);
+  if (of(Standing::silent).size() + of(Standing::talking).size() >= strangers_max_.all) drop_oldest_stranger();
+  ++strangers_of_[host];
+  Connections& strangers = of(Standing::silent);
+  strangers.push_back({fd, &talk_.join(), host, Standing::silent, now_us() + prove_within_us});
+  by_descriptor_[fd] = std::prev(strangers.end());
+  read_from(strangers.back());  // its greeting is usually here already
   return true;
 }
 
+void TaskStreams::stranger_left(std::uint32_t host) {
+  const auto known = strangers_of_.find(host);
+  if (--known->second == 0) strangers_of_.erase(known);
+}
+
+// By what it has said.
+void TaskStreams::move_up(Connection& one) {
+  const Standing now = one.peer->proved       ? Standing::proved
+                       : one.peer->challenged ? Standing::talking
+                                              : Standing::silent;
+  if (now == one.standing) return;
+  Connections& list = of(now);
+  list.splice(list.end(), of(one.standing), by_descriptor_.at(one.fd));
+  one.standing = now;
+  one.prove_by_us = now_us() + prove_within_us;
+  if (now != Standing::proved) return;
+  stranger_left(one.host);
+  const int on = 1, idle_s = 30, every_s = 10, times = 3, unacknowledged_ms = 60'000;
+  setsockopt(one.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(one.fd, SOL_SOCKET, SO_KEEPALIVE, &on,
+             sizeof on);  // a node that lost its cable is noticed after about a minute
+  setsockopt(one.fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(one.fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+  setsockopt(one.fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+  setsockopt(one.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
+}
+
+// The one that came first: who knows the secret needs no more than a moment.
+bool TaskStreams::drop_oldest_stranger(std::optional<std::uint32_t> host) {
+  for (const Standing standing : {Standing::silent, Standing::talking}) {
+    const auto oldest =
+        std::ranges::find_if(of(standing), [&](const Connection& one) { return !host || one.host == *host; });
+    if (oldest == of(standing).end()) continue;
+    close_connection(*oldest);
+    return true;
+  }
+  return false;
+}
+
 std::int64_t TaskStreams::due_us() const {
-  const auto first = std::ranges::find_if(connections_, &Connection::is_stranger);
-  return first == connections_.end() ? INT64_MAX : first->prove_by_us;
+  std::int64_t due = INT64_MAX;
+  for (const Standing standing : {Standing::silent, Standing::talking})
+    if (!of(standing).empty()) due = std::min(due, of(standing).front().prove_by_us);
+  return due;
 }
 
 void TaskStreams::drop_silent() {
   const std::int64_t now = now_us();
-  while (due_us() <= now) drop_oldest_stranger();
+  for (const Standing standing : {Standing::silent, Standing::talking})
+    while (!of(standing).empty() && of(standing).front().prove_by_us <= now) close_connection(of(standing).front());
 }
 
 void TaskStreams::set_ready(bool ready) {
   const bool begins = ready && !talk_.is_ready();
   talk_.set_ready(ready);
   if (!begins) return;
-  for (Connection& one : connections_)
-    if (one.fd >= 0 && one.peer->proved && !talk_.take_frames(*one.peer)) close_connection(one);
+  for (auto next = of(Standing::proved).begin(); next != of(Standing::proved).end();) {
+    Connection& one = *next++;
+    if (!talk_.take_frames(*one.peer)) close_connection(one);
+  }
   if (x11_) take_from_displays();
   flush_all();
 }
@@ -157,14 +203,15 @@ void TaskStreams::read_from(Connection& one) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (got <= 0 || !talk_.take(*one.peer, {buffer, static_cast<std::size_t>(got)})) return close_connection(one);
+    move_up(one);
     read += static_cast<std::size_t>(got);
   }
 }
 
 void TaskStreams::flush_all() {
   if (!talk_.take_news()) return;
-  for (Connection& one : connections_)
-    if (one.fd >= 0) flush(one);
+  for (Connections& list : connections_)
+    for (Connection& one : list) flush(one);
 }
 
 void TaskStreams::flush(Connection& one) {
@@ -182,14 +229,17 @@ void TaskStreams::flush(Connection& one) {
   }
 }
 
+// It stays in memory until the turn ends: whoever closes it may be about to look at it.
 void TaskStreams::close_connection(Connection& one) {
-  if (one.fd < 0) return;
+  const auto place = by_descriptor_.extract(one.fd);
+  if (one.standing != Standing::proved) stranger_left(one.host);
   close(std::exchange(one.fd, -1));
   if (x11_ && one.peer->known) {
     take_from_displays();
     x11_->drop_node(one.peer->position);
   }
   talk_.leave(*std::exchange(one.peer, nullptr));
+  closed_.splice(closed_.end(), of(one.standing), place.mapped());
 }
 
 void TaskStreams::send_input(std::string_view data) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -19,12 +20,21 @@
 
 namespace millrace {
 
-// The listener and everything accepted on it. A peer has half a minute to prove who it is, and of many strangers the
-// oldest makes room.
+// Of callers that have not proved who they are, at a time. A host may run many nodes of a job, and of a large step many
+// nodes call at once.
+struct StrangersMax {
+  std::size_t all = 8192, of_host = 1024;
+};
+
+// The listener and everything accepted on it. Anybody can call. A peer has half a minute for each of its two words that
+// prove who it is. Of too many strangers the oldest makes room, of the same host where that has too many, first of
+// those that said nothing. In each turn those that have proved themselves are served first, and few new ones are
+// accepted.
 class TaskStreams {
  public:
   using Abort = TaskTalk::Abort;
-  TaskStreams(std::string secret, StreamOptions options) : talk_(std::move(secret), options) {}
+  TaskStreams(std::string secret, StreamOptions options, StrangersMax strangers_max = {})
+      : talk_(std::move(secret), options), strangers_max_(strangers_max) {}
   ~TaskStreams();
   TaskStreams(const TaskStreams&) = delete;
   TaskStreams& operator=(const TaskStreams&) = delete;
@@ -62,15 +72,24 @@ class TaskStreams {
   std::optional<Abort> take_abort() { return talk_.take_abort(); }  // a task ends the whole step
 
  private:
+  enum class Standing : std::uint8_t { silent, talking, proved };
   struct Connection {
     int fd = -1;
     TaskTalk::Peer* peer = nullptr;  // there as long as it is open
+    std::uint32_t host = 0;
+    Standing standing = Standing::silent;
     std::int64_t prove_by_us = 0;
-    bool is_stranger() const { return fd >= 0 && !peer->proved; }
   };
-  void accept_all();
+  using Connections = std::list<Connection>;  // each in the order in which they came there
+  void accept_some();
+  bool accept_one(int fd, std::uint32_t host);  // false: there is no room
+  void serve(const std::vector<pollfd>& entries, bool proved);
+  Connections& of(Standing standing) { return connections_[static_cast<std::size_t>(standing)]; }
+  const Connections& of(Standing standing) const { return connections_[static_cast<std::size_t>(standing)]; }
+  void move_up(Connection& connection);
+  void stranger_left(std::uint32_t host);
   void read_from(Connection& connection);
-  bool drop_oldest_stranger();
+  bool drop_oldest_stranger(std::optional<std::uint32_t> host = {});
   void drop_silent();
   void take_from_displays();
   void flush_all();
@@ -78,8 +97,11 @@ class TaskStreams {
   void close_connection(Connection& connection);
 
   TaskTalk talk_;
+  const StrangersMax strangers_max_;
   int listener_ = -1;
-  std::list<Connection> connections_;  // in the order in which they came
+  Connections connections_[3], closed_;
+  std::unordered_map<int, Connections::iterator> by_descriptor_;
+  std::unordered_map<std::uint32_t, std::size_t> strangers_of_;  // by host
   std::optional<X11Relay> x11_;
 };
 

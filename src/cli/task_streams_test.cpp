@@ -1,10 +1,13 @@
 // src/cli/task_streams_test.cpp - how lines of many tasks become one stream, and how their ends are told.
 #include "cli/task_streams.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "base/patience_fixture.h"
 #include "cli/srun_console.h"
@@ -69,18 +72,43 @@ TEST(Streams, Tasks_that_went_with_their_node_are_not_waited_for) {
 // Calls a listening TaskStreams as a node does, and plays the rest of srun.
 class Called : public testing::Test {
  protected:
+  explicit Called(StrangersMax strangers_max = {}) : streams_(secret_, {}, strangers_max) {}
   void SetUp() override {
     const auto port = streams_.listen({"127.0.0.1", true, 0, 0});
     ASSERT_TRUE(port);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(*port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    node_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT_EQ(connect(node_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    address_.sin_family = AF_INET;
+    address_.sin_port = htons(*port);
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    node_ = call("127.0.0.1");
     streams_.set_task_count(1);
   }
-  void TearDown() override { close(node_); }
+  void TearDown() override {
+    for (const int caller : callers_) close(caller);
+  }
+  // From an address of this machine's.
+  int call(const char* from) {
+    const int caller = callers_.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &own.sin_addr);
+    EXPECT_EQ(bind(caller, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+    EXPECT_EQ(connect(caller, reinterpret_cast<const sockaddr*>(&address_), sizeof address_), 0);
+    return caller;
+  }
+  // One turn of srun's loop; how many connections there are then.
+  std::size_t turn() {
+    std::vector<pollfd> entries;
+    streams_.add_to(entries);
+    EXPECT_GT(poll(entries.data(), entries.size(), patience_ms()), 0);
+    streams_.handle(entries);
+    entries.clear();
+    streams_.add_to(entries);
+    return entries.size() - 1;
+  }
+  bool is_open(int caller) {
+    char byte = 0;
+    return recv(caller, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
+  }
   void say(const std::string& bytes) {
     ASSERT_EQ(send(node_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
@@ -125,7 +153,9 @@ class Called : public testing::Test {
 
   const std::string secret_ = std::string(32, 's');
   const CallerProof proof_{secret_, {12, 0, "n1"}};
-  TaskStreams streams_{secret_, {}};
+  TaskStreams streams_;
+  sockaddr_in address_{};
+  std::vector<int> callers_;
   int node_ = -1;
   FrameReader reader_{1u << 20};
 };
@@ -195,6 +225,55 @@ TEST_F(Called, Before_its_files_are_open_it_proves_itself_and_reads_no_further) 
     ASSERT_GT(poll(entries.data(), entries.size(), patience_ms()), 0);
     streams_.handle(entries);
   }
+}
+
+TEST_F(Called, By_many_at_once_it_takes_a_few_in_a_turn) {
+  const auto own = proof_.answer(challenge());
+  ASSERT_TRUE(own);
+  say(*own);
+  while (streams_.due_us() != INT64_MAX) turn();
+  for (int i = 0; i < 300; ++i) call("127.0.0.1");
+  say(hello());
+  std::size_t connections = 1;
+  while (connections < 301) {
+    const std::size_t before = std::exchange(connections, turn());
+    ASSERT_LE(connections, before + 64);
+  }
+  while (streams_.tasks_started() == 0) turn();
+}
+
+class CalledByStrangers : public Called {
+ protected:
+  CalledByStrangers() : Called({6, 3}) {}
+};
+
+TEST_F(CalledByStrangers, Those_of_one_host_make_room_for_each_other) {
+  const int other = call("127.0.0.3");
+  std::vector<int> many;
+  for (int i = 0; i < 10; ++i) many.push_back(call("127.0.0.2"));
+  EXPECT_EQ(turn(), 5u);
+  EXPECT_TRUE(is_open(node_));
+  EXPECT_TRUE(is_open(other));
+  EXPECT_FALSE(is_open(many[6]));
+  for (const std::size_t last : {7u, 8u, 9u}) EXPECT_TRUE(is_open(many[last])) << last;
+}
+
+TEST_F(CalledByStrangers, Of_all_hosts_the_oldest_makes_room) {
+  for (const char* host : {"127.0.0.2", "127.0.0.3", "127.0.0.4"})
+    for (int i = 0; i < 2; ++i) call(host);
+  EXPECT_EQ(turn(), 6u);
+  EXPECT_FALSE(is_open(node_));
+}
+
+TEST_F(CalledByStrangers, Who_has_begun_to_prove_itself_stays_while_others_say_nothing) {
+  const auto own = proof_.answer(challenge());
+  ASSERT_TRUE(own);
+  for (int i = 0; i < 10; ++i) call("127.0.0.1");
+  EXPECT_EQ(turn(), 3u);
+  say(*own);
+  say(hello());
+  while (is_open(node_) && streams_.tasks_started() == 0) turn();
+  EXPECT_EQ(streams_.tasks_started(), 1u);
 }
 
 TEST(EndLines, Group_what_ended_alike) {

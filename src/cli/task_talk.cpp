@@ -2,6 +2,7 @@
 #include "cli/task_talk.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/model/request_limits.h"
 #include "wire/limits.h"
@@ -17,11 +18,15 @@ constexpr std::size_t unsent_max = 1u << 20;
 TaskTalk::TaskTalk(std::string secret, StreamOptions options)
     : secret_(std::move(secret)), only_input_to_(options.only_input_to), lines_(options) {}
 
-TaskTalk::Peer& TaskTalk::join() { return peers_.emplace_back(FrameReader(proof_frame_max), SrunProof(secret_)); }
+TaskTalk::Peer& TaskTalk::join() {
+  Peer& peer = peers_.emplace_back(FrameReader(proof_frame_max), SrunProof(secret_));
+  peer.place = std::prev(peers_.end());
+  return peer;
+}
 
 void TaskTalk::leave(Peer& peer) {
   for (const std::uint32_t task : peer.tasks) lines_.flush(task);
-  peers_.remove_if([&](const Peer& one) { return &one == &peer; });
+  peers_.erase(peer.place);
 }
 
 bool TaskTalk::take(Peer& peer, std::string_view bytes) {

@@ -29,7 +29,8 @@ class TaskTalk {
     std::string node;
     std::vector<std::uint32_t> tasks;
     std::uint32_t position = 0;
-    std::string unsent;  // for the peer; whoever has the connection takes it from here
+    std::string unsent;                 // for the peer; whoever has the connection takes it from here
+    std::list<Peer>::iterator place{};  // among all of them
   };
   struct FromDisplay {
     std::uint32_t node = 0;
