@@ -6,8 +6,7 @@ namespace {
 
 constexpr std::size_t names_max = 100'000;
 constexpr std::size_t open_exchanges_max = 100'000;
-constexpr std::size_t bytes_max = 256u << 20;  // where the step has one node, of a supervisor and not of the job
-constexpr std::size_t entry_bytes = 160;       // what a map needs for an entry besides its texts
+constexpr std::size_t entry_bytes = 160;  // what a map needs for an entry besides its texts
 constexpr std::size_t part_size = 1u << 20;
 
 }  // namespace
@@ -25,7 +24,7 @@ void ExchangeHub::take(std::uint32_t node, const wire::MpiFromNode& message) {
 }
 
 bool ExchangeHub::has_room(std::uint32_t node, std::size_t size) {
-  if (bytes_ + size <= bytes_max) {
+  if (bytes_ + size <= bytes_max_) {
     bytes_ += size;
     return true;
   }
@@ -33,7 +32,7 @@ bool ExchangeHub::has_room(std::uint32_t node, std::size_t size) {
     wire::MpiAbort& abort = abort_.emplace();
     abort.set_exit_code(1);
     abort.set_text("node " + std::to_string(node) + " of the step brings more to exchanges and names than " +
-                   std::to_string(bytes_max >> 20) + " MiB");
+                   std::to_string(bytes_max_ >> 20) + " MiB");
   }
   return false;
 }

@@ -15,6 +15,8 @@ namespace millrace {
 // Lives in srun, which every node of a step is connected to; where the step has one node only, in its supervisor.
 class ExchangeHub {
  public:
+  ExchangeHub() = default;  // of srun's: its memory is the user's own
+  explicit ExchangeHub(std::size_t bytes_max) : bytes_max_(bytes_max) {}
   struct Outgoing {
     std::uint32_t node = 0;
     wire::MpiToNode message;
@@ -36,6 +38,7 @@ class ExchangeHub {
   };
   std::map<std::string, Exchange> open_;
   std::map<std::string, std::string> names_;
+  std::size_t bytes_max_ = 256u << 20;
   std::size_t bytes_ = 0;  // of open exchanges and names
   std::vector<Outgoing> outgoing_;
   std::optional<wire::MpiAbort> abort_;

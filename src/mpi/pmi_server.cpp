@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t key_max = 64, value_max = 1024, name_max = 256;
 constexpr std::size_t thread_max = 64;              // what a task calls its thread: kept while it waits
-constexpr std::size_t entry_bytes = 160;            // what a map needs for an entry besides its texts
 constexpr std::size_t open_questions_max = 4096;    // of all tasks here: each asks one and waits for its answer
 constexpr std::size_t reply_bytes_max = 16u << 20;  // not taken yet: a mapping of many tasks is long, a question short
 constexpr std::size_t fence_bytes_max = 15u << 20;  // of one node: a message
@@ -55,7 +54,7 @@ std::string process_mapping(const std::vector<std::uint32_t>& node_of_task) {
 
 PmiServer::PmiServer(PmiFacts facts) : facts_(std::move(facts)) {
   for (const std::uint32_t rank : facts_.ranks) clients_[rank];
-  table_[std::string{mapping_key}] = facts_.process_mapping;
+  table_.set(mapping_key, facts_.process_mapping);
 }
 
 void PmiServer::reply(std::uint32_t rank, std::string_view name, Pairs pairs, std::string_view thread) {
@@ -95,27 +94,27 @@ void PmiServer::begin(std::uint32_t rank, Client& client, const PmiCommand& comm
   if (version == 2) client.reader.speak_pmi2();
 }
 
-bool PmiServer::has_room(std::size_t size) {
-  bytes_ += size + entry_bytes;
-  return bytes_ <= facts_.table_bytes_max;
+bool PmiServer::has_room(const PmiTable& table, std::string_view key, std::string_view value) const {
+  return table_.bytes() + fresh_.bytes() + node_attributes_.bytes() + table.growth(key, value) <=
+         facts_.table_bytes_max;
 }
 
-std::string PmiServer::check(std::string_view key, std::string_view value) {
+std::string PmiServer::check(const PmiTable& table, std::string_view key, std::string_view value) const {
   if (key.empty() || key.size() > key_max) return "key_too_long";
   if (value.size() > value_max) return "value_too_long";
-  if (!has_room(key.size() + value.size())) return "too_many_keys";
+  if (!has_room(table, key, value)) return "too_many_keys";
   return {};
 }
 
 std::string PmiServer::put(std::string_view key, std::string_view value) {
-  if (std::string problem = check(key, value); !problem.empty()) return problem;
-  fresh_.insert_or_assign(std::string{key}, std::string{value});
+  if (std::string problem = check(fresh_, key, value); !problem.empty()) return problem;
+  fresh_.set(key, value);
   return {};
 }
 
 std::optional<std::string> PmiServer::find(std::string_view key) const {
-  for (const auto* table : {&fresh_, &table_})
-    if (const auto found = table->find(key); found != table->end()) return found->second;
+  for (const PmiTable* table : {&fresh_, &table_})
+    if (const std::string* found = table->find(key)) return *found;
   return std::nullopt;
 }
 
@@ -173,13 +172,13 @@ std::optional<std::string> PmiServer::job_attribute(std::string_view key) const 
   return std::nullopt;
 }
 
-void PmiServer::put_node_attribute(std::string key, std::string value) {
+void PmiServer::put_node_attribute(std::string_view key, std::string_view value) {
   const auto [first, last] = waiting_for_attribute_.equal_range(key);
   for (auto it = first; it != last; ++it)
-    reply(it->second.rank, "info-getnodeattr-response", {{"rc", "0"}, {"flag", "TRUE"}, {"value", value}},
+    reply(it->second.rank, "info-getnodeattr-response", {{"rc", "0"}, {"flag", "TRUE"}, {"value", std::string{value}}},
           it->second.thread);
   waiting_for_attribute_.erase(first, last);
-  node_attributes_[std::move(key)] = std::move(value);
+  node_attributes_.set(key, value);
 }
 
 // A task waits once for a key, so that one value has no more answers than there are tasks here.
@@ -237,14 +236,14 @@ void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& 
   } else if (name == "info-getjobattr") {
     found_or_not(job_attribute(command.get("key")));
   } else if (name == "info-putnodeattr") {
-    const std::string problem = check(command.get("key"), command.get("value"));
+    const std::string problem = check(node_attributes_, command.get("key"), command.get("value"));
     outcome(problem);
     if (!problem.empty()) return;
-    put_node_attribute(std::string{command.get("key")}, std::string{command.get("value")});
+    put_node_attribute(command.get("key"), command.get("value"));
   } else if (name == "info-getnodeattr") {
-    const auto found = node_attributes_.find(std::string{command.get("key")});
+    const std::string* found = node_attributes_.find(command.get("key"));
     const std::string_view wait = command.get("wait");
-    if (found != node_attributes_.end()) return found_or_not(found->second);
+    if (found != nullptr) return found_or_not(*found);
     if (wait != "TRUE" && wait != "true") return found_or_not(std::nullopt);
     if (const std::string problem = wait_for_attribute(rank, command.get("key"), thread); !problem.empty())
       outcome(problem);
@@ -285,7 +284,7 @@ void PmiServer::join_if_all_in() {
   if (!std::ranges::all_of(clients_, waits)) return;
   wire::MpiPairs pairs;
   std::size_t size = 0;
-  for (const auto& [key, value] : fresh_) {
+  for (const auto& [key, value] : fresh_.entries()) {
     pairs.add_keys(key);
     pairs.add_values(value);
     size += key.size() + value.size() + 8;
@@ -318,9 +317,9 @@ void PmiServer::hear(const wire::MpiToNode& message) {
     wire::MpiPairs pairs;
     if (!pairs.ParseFromString(message.part().data())) return;
     for (int i = 0; i < pairs.keys_size() && i < pairs.values_size(); ++i) {
-      if (!has_room(pairs.keys(i).size() + pairs.values(i).size()))
+      if (!has_room(table_, pairs.keys(i), pairs.values(i)))
         return abort(facts_.ranks.front(), 1, "the tasks of this step put more than one node can keep");
-      table_.insert_or_assign(pairs.keys(i), pairs.values(i));
+      table_.set(pairs.keys(i), pairs.values(i));
     }
   }
   if (!message.has_name()) return;

@@ -1,6 +1,7 @@
 // src/mpi/pmi_server.h - answers PMI-1 and PMI-2 of one node's tasks. Knows no sockets: bytes in, bytes out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/pmi_table.h"
 #include "mpi/pmi_wire.h"
 #include "task.pb.h"
 
@@ -24,6 +26,14 @@ struct PmiFacts {
   std::vector<std::uint32_t> ranks;          // of this node
   std::size_t table_bytes_max = 256u << 20;  // of all keys and values: they are ours, not the memory of the job
 };
+
+// What a step of so many tasks may have in memory of ours, on a node for keys and values and, where it has one node,
+// for exchanges: MPICH and Intel MPI put some hundred bytes for each task, the most of a UCX with many devices are some
+// KiB.
+constexpr std::size_t pmi_bytes_max(std::uint64_t tasks) {
+  constexpr std::uint64_t least = 4u << 20, of_task = 16u << 10, most = 256u << 20, tasks_counted = most / of_task;
+  return std::min(least + std::min(tasks, tasks_counted) * of_task, most);
+}
 
 class PmiServer {
  public:
@@ -52,12 +62,13 @@ class PmiServer {
   void obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& command);
   void reply(std::uint32_t rank, std::string_view name, Pairs pairs, std::string_view thread = {});
   void begin(std::uint32_t rank, Client& client, const PmiCommand& command);
-  std::string check(std::string_view key, std::string_view value);  // the same; takes the room
-  std::string put(std::string_view key, std::string_view value);    // empty, or what is wrong with it
+  // Empty, or what is wrong with it.
+  std::string check(const PmiTable& table, std::string_view key, std::string_view value) const;
+  std::string put(std::string_view key, std::string_view value);  // the same
   std::optional<std::string> find(std::string_view key) const;
   std::optional<std::string> job_attribute(std::string_view key) const;
-  bool has_room(std::size_t size);  // and takes it
-  void put_node_attribute(std::string key, std::string value);
+  bool has_room(const PmiTable& table, std::string_view key, std::string_view value) const;
+  void put_node_attribute(std::string_view key, std::string_view value);
   std::string wait_for_attribute(std::uint32_t rank, std::string_view key, std::string_view thread);
   void enter_fence(std::uint32_t rank, Client& client, std::string_view thread);
   void join_if_all_in();
@@ -68,9 +79,9 @@ class PmiServer {
 
   PmiFacts facts_;
   std::map<std::uint32_t, Client> clients_;
-  std::map<std::string, std::string, std::less<>> table_;  // what every task can see
-  std::map<std::string, std::string, std::less<>> fresh_;  // put since the last fence
-  std::map<std::string, std::string> node_attributes_;
+  PmiTable table_;  // what every task can see
+  PmiTable fresh_;  // put since the last fence
+  PmiTable node_attributes_;
   struct Waiting {
     std::uint32_t rank;
     std::string thread;
@@ -83,7 +94,6 @@ class PmiServer {
   };
   std::map<std::uint64_t, NameAsked> names_asked_;
   std::uint64_t next_name_ = 1;
-  std::size_t bytes_ = 0;  // of all tables, with what keeping an entry costs
   bool joined_ = false;
   bool aborted_ = false;
   std::vector<std::pair<std::uint32_t, std::string>> replies_;

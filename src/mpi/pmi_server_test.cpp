@@ -271,6 +271,34 @@ TEST_F(Pmi, Small_keys_are_counted_with_what_it_costs_to_keep_them) {
   EXPECT_NE(last.find("too_many_keys"), std::string::npos) << last;
 }
 
+TEST_F(Pmi, A_key_that_is_put_again_and_again_takes_its_room_once) {
+  PmiFacts facts;
+  facts.name = "12.0";
+  facts.ranks = {0};
+  facts.table_bytes_max = 10'000;
+  PmiServer server(facts);
+  ExchangeHub hub;
+  server.take(0, "cmd=init pmi_version=1 pmi_subversion=1\n");
+  const std::string value(1000, 'v');
+  for (int round = 0; round < 100; ++round) {
+    for (const char* key : {"a", "b", "a"})
+      server.take(0, "cmd=put kvsname=12.0 key=" + std::string{key} + " value=" + value + "\n");
+    server.take(0, "cmd=barrier_in\n");
+    for (const wire::MpiFromNode& message : server.take_outgoing()) hub.take(0, message);
+    for (const ExchangeHub::Outgoing& out : hub.take_outgoing()) server.hear(out.message);
+    std::string said;
+    for (const auto& [rank, text] : server.take_replies()) said += text;
+    ASSERT_EQ(said.find("too_many_keys"), std::string::npos) << round;
+    ASSERT_TRUE(said.ends_with("cmd=barrier_out rc=0\n")) << said;
+  }
+}
+
+TEST(PmiBytesMax, Is_some_kib_for_each_task_of_any_step) {
+  EXPECT_EQ(pmi_bytes_max(1), (4u << 20) + (16u << 10));
+  EXPECT_GE(pmi_bytes_max(4096), 64u << 20);
+  EXPECT_EQ(pmi_bytes_max(1'000'000), 256u << 20);
+}
+
 TEST(ProcessMapping, Blocks_of_equal_nodes_are_one) {
   EXPECT_EQ(process_mapping({0, 0, 1, 1, 2, 2}), "(vector,(0,3,2))");
   EXPECT_EQ(process_mapping({0, 0, 1}), "(vector,(0,1,2),(1,1,1))");

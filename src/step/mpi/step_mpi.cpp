@@ -204,6 +204,7 @@ std::unique_ptr<StepMpi> make_pmi(const wire::LaunchPlan& plan, const std::vecto
   facts.members = nodes_with_tasks(plan);
   facts.process_mapping = process_mapping(node_of_task);
   facts.ranks = ranks_of_node(plan);
+  facts.table_bytes_max = pmi_bytes_max(facts.size);
   return std::make_unique<PmiTasks>(std::move(facts));
 }
 
@@ -213,7 +214,7 @@ Result<void> Supervisor::start_mpi() {
   const std::string& kind = plan_.job().step_options().mpi();
   if (kind.empty() || ranks_of_node(plan_).empty()) return {};
   MR_TRY(const std::vector<std::uint32_t> node_of_task, node_of_each_task(plan_));
-  if (nodes_with_tasks(plan_) == 1) own_hub_.emplace();
+  if (nodes_with_tasks(plan_) == 1) own_hub_.emplace(pmi_bytes_max(node_of_task.size()));
   if (kind == "pmi2") {
     mpi_ = make_pmi(plan_, node_of_task);
     return {};

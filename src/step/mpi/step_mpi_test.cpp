@@ -74,6 +74,33 @@ TEST(PmiTasks, Long_answers_arrive_whole) {
   close(spec.kept_fd);
 }
 
+TEST(PmiTasks, A_step_of_one_task_does_not_keep_hundreds_of_mebibytes) {
+  const auto tasks = make_pmi(plan_of_one_task(), {0});
+  TaskSpec spec;
+  ASSERT_TRUE(tasks->prepare_task(0, spec));
+  const std::string value(1000, 'v');
+  const auto ask = [&](const std::string& line) {
+    EXPECT_EQ(send(spec.kept_fd, line.data(), line.size(), MSG_NOSIGNAL), static_cast<ssize_t>(line.size()));
+    pollfd ready{0, POLLIN, POLLIN};
+    std::vector<pollfd> polls;
+    tasks->add_polls(polls, true);
+    ready.fd = polls.at(0).fd;
+    tasks->handle(ready);
+    char answer[4096];
+    const ssize_t got = recv(spec.kept_fd, answer, sizeof answer, MSG_DONTWAIT);
+    return std::string{answer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  };
+  ask("cmd=init pmi_version=1 pmi_subversion=1\n");
+  std::size_t keys = 0;
+  while (keys < 8000 &&
+         ask("cmd=put kvsname=12.batch key=" + std::to_string(keys) + " value=" + value + "\n").find("rc=0") !=
+             std::string::npos)
+    ++keys;
+  EXPECT_GT(keys, 3000u);
+  EXPECT_LT(keys, 5000u);
+  close(spec.kept_fd);
+}
+
 TEST(PmiTasks, Nothing_is_read_that_cannot_be_passed_on) {
   const auto tasks = make_pmi(plan_of_one_task(), {0});
   TaskSpec spec;
