@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_het_job.h"
 #include "core/ledger/apply.h"
@@ -20,10 +21,14 @@ struct PlannerSteps : testing::Test {
   PlannerSettings settings;
   const Time now{1'700'000'000'000'000};
 
-  void have_nodes(std::uint32_t count) {
+  // With a partition `urgent` whose jobs make those of the other go, in this way.
+  void have_nodes(std::uint32_t count, PreemptMode preempt = PreemptMode::off) {
     ClusterConfigured facts;
     facts.at = now;
     facts.policy.return_to_service = 2;
+    facts.policy.preempt_type = preempt == PreemptMode::off ? PreemptType::none : PreemptType::partition;
+    facts.policy.preempt_mode = preempt;
+    facts.policy.gang = preempt == PreemptMode::suspend;
     PartitionDef& partition = facts.partitions.emplace_back();
     partition.name = "big";
     partition.is_default = true;
@@ -32,6 +37,13 @@ struct PlannerSteps : testing::Test {
       partition.nodes.push_back(def.name = "n" + std::to_string(i));
       def.cpus = Cpus{cpus};
       def.memory = Mebibytes{1000};
+    }
+    if (preempt != PreemptMode::off) {
+      PartitionDef urgent = facts.partitions.front();
+      urgent.name = "urgent";
+      urgent.is_default = false;
+      urgent.priority_tier = 10;
+      facts.partitions.push_back(std::move(urgent));
     }
     apply(state, ControllerStarted{Epoch{1}, now});
     apply(state, facts);
@@ -60,6 +72,17 @@ struct PlannerSteps : testing::Test {
     EXPECT_TRUE(decision.has_value());
     happen(decision->events);
     return state.find_job(decision->id)->key;
+  }
+  // One CPU each, until all are taken; then so many that want some and make others go.
+  void fill_and_press(std::uint32_t nodes, std::uint32_t urgent) {
+    for (std::uint32_t i = 0; i < nodes * cpus; ++i) submit({job(1, 1000 + i)});
+    for (const Proposal& p : pass(INT64_MAX / 2).plan.placements)
+      happen(decide_place(state, {p.key, p.attempt, p.shares, false, p.partition}, now));
+    for (std::uint32_t i = 0; i < urgent; ++i) {
+      SubmitJob ask = job(1 + i % 4, 10 + i);
+      ask.partition = "urgent";
+      submit({std::move(ask)});
+    }
   }
   // Of so many whole nodes.
   JobKey submit_wide(std::uint32_t components, std::uint32_t limit) {
@@ -175,6 +198,29 @@ TEST_F(PlannerSteps, One_of_many_components_starts_in_the_usual_order_whatever_t
   const Cost cost = pass(10'000);
   ASSERT_EQ(cost.starts, 1u);
   EXPECT_EQ(cost.plan.placements.front().key, last);
+}
+
+// Whatever is looked at counts, and for each of those who press no more than a few looks at each of those who run.
+TEST_F(PlannerSteps, To_suspend_jobs_for_others_is_counted_and_costs_few_looks_at_each) {
+  have_nodes(8, PreemptMode::suspend);
+  constexpr std::int64_t running = 8 * cpus, urgent = 40;
+  fill_and_press(8, urgent);
+  const Cost cost = pass(1000);
+  EXPECT_EQ(cost.starts, static_cast<std::size_t>(urgent));
+  EXPECT_EQ(cost.plan.preemptions.size(), 100u);
+  EXPECT_GE(cost.all, urgent * running / 2);
+  EXPECT_LE(cost.all, urgent * running * 8);
+  EXPECT_LE(cost.longest_slice, 1000 + 16 * running);
+}
+
+TEST_F(PlannerSteps, To_end_jobs_for_others_is_counted_and_costs_few_looks_at_each) {
+  have_nodes(8, PreemptMode::cancel);
+  constexpr std::int64_t running = 8 * cpus, urgent = 40;
+  fill_and_press(8, urgent);
+  const Cost cost = pass(1000);
+  EXPECT_GE(cost.all, urgent * running / 2);
+  EXPECT_LE(cost.all, urgent * running * 8);
+  EXPECT_LE(cost.longest_slice, 1000 + 16 * running);
 }
 
 }  // namespace

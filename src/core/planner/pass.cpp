@@ -380,10 +380,19 @@ bool Pass::sees_more_cpus(const QueueEntry& entry) {
   const auto [known, fresh] = claims_give_way_.try_emplace({entry.shape, entry.job->qos.value}, false);
   if (!fresh) return known->second;
   const auto gives = [&](JobKey key) { return gives_way(state, state.job(key), *entry.job, entry.partition); };
+  tried_ += static_cast<std::int64_t>(state.suspended.size() + suspended_.size());
   for (const auto& [key, nothing] : state.suspended)
     known->second = known->second || (state.job(key).suspension->wants_cpus && gives(key));
   for (const JobKey key : suspended_) known->second = known->second || gives(key);
   return known->second;
+}
+
+bool Pass::fits_in_open_cpus(const QueueEntry& entry, Shape& shape) {
+  bool ignored = false;
+  const std::size_t cursor = std::exchange(shape.cursor, 0);  // counted with less
+  const bool fits = memo_->timeline().fit(shape, plan_.made_at, entry.span, true, ignored).has_value();
+  shape.cursor = cursor;
+  return fits;
 }
 
 // Free CPUs first, then those with as few others as possible.
@@ -392,19 +401,30 @@ std::optional<std::vector<NodeShare>> Pass::fit_by_rows(const QueueEntry& entry,
   Timeline& timeline = memo_->timeline();
   const State& state = memo_->state();
   fitting_without_.clear();
+  tried_ += static_cast<std::int64_t>(suspends.size());
   for (const JobKey key : suspends)
     if (gives_way(state, state.job(key), *entry.job, entry.partition)) fitting_without_.push_back(key);
-  const std::uint32_t rows = rows_of(state, *entry.job, entry.partition);
-  for (fitting_row_ = 1; fitting_row_ <= rows; ++fitting_row_) {
-    timeline.open_cpus(fitting_row_, fitting_without_);
+  std::optional<std::vector<NodeShare>> shares;
+  const auto fits = [&](std::uint32_t row) {
+    timeline.open_cpus(row, fitting_without_);
     bool ignored = false;
     const std::size_t cursor = std::exchange(shape.cursor, 0);  // counted with less
-    auto shares = timeline.fit(shape, plan_.made_at, entry.span, true, ignored);
+    auto found = timeline.fit(shape, plan_.made_at, entry.span, true, ignored);
     shape.cursor = cursor;
     timeline.close_cpus();
-    if (shares) return shares;
+    if (!found) return false;
+    shares = std::move(found);
+    fitting_row_ = row;
+    return true;
+  };
+  const std::uint32_t rows = rows_of(state, *entry.job, entry.partition);
+  if (fits(1) || rows == 1 || !fits(rows)) return shares;
+  // More rows never leave less room.
+  for (std::uint32_t low = 2; low < fitting_row_;) {
+    const std::uint32_t middle = low + (fitting_row_ - low) / 2;
+    if (!fits(middle)) low = middle + 1;
   }
-  return std::nullopt;
+  return shares;
 }
 
 void Pass::note_start_by_rows(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares) {

@@ -41,6 +41,9 @@ class Pass {
   void note_start_by_rows(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares);
   // Starts it on CPUs of jobs that are suspended for it at once. False: there are none, or not enough.
   bool suspend_others(const QueueEntry& entry, Shape& shape);
+  // Which of these it needs; the first of them go first. Nothing: all together are not enough.
+  std::optional<std::vector<const Job*>> needed_of(const QueueEntry& entry, Shape& shape, std::vector<const Job*> able);
+  bool fits_in_open_cpus(const QueueEntry& entry, Shape& shape);
   // With the longest limit, not below what the job allows, that fits before what is promised to others.
   void grow(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare>& shares);
   bool start_shorter(const QueueEntry& entry, Shape& shape);
@@ -54,10 +57,14 @@ class Pass {
   };
   using Fitter = std::function<std::optional<std::vector<NodeShare>>()>;
   std::optional<std::vector<NodeShare>> make_room(std::span<const Wanting> wanting, const Fitter& fit);
-  std::optional<std::vector<NodeShare>> fit_without(const Fitter& fit, const std::vector<const Job*>& able,
-                                                    std::size_t count);
+  // Running jobs that must make room for a waiting one of a QOS in a partition.
+  struct Yielding {
+    std::vector<JobKey> going;                      // they have been told to already
+    std::vector<const Job*> by_suspension, by_end;  // who goes first comes first
+  };
+  Yielding& yielding_to(const Wanting& wanting);
   void take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until);
-  std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const;
+  std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able);
   void count_promises();
   // Where nobody overtakes: the head of the partition comes first.
   Time not_before(PartitionIndex partition) const;
@@ -154,8 +161,9 @@ class Pass {
   std::map<Kind, Duration> failed_by_rows_, suspended_in_vain_;  // jobs so long or longer
   std::optional<std::vector<LicenceAsk>> licences_;  // free ones, this pass's starts taken off; asked for by few
   std::set<JobKey> told_to_go_;                      // by this pass
-  bool all_nodes_anew_ = false;                      // while others are imagined gone
-  std::set<std::pair<std::uint32_t, std::uint32_t>> preempt_in_vain_;  // shape and QOS
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Yielding> yielding_;  // by QOS and partition
+  bool all_nodes_anew_ = false;                                           // while others are imagined gone
+  std::set<std::pair<std::uint32_t, std::uint32_t>> preempt_in_vain_;     // shape and QOS
   Time shadow_ = never;                            // Backfill::strict: everyone else must be gone before
   std::set<JobKey> placed_;                        // jobs, in this partition or another
   std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass

@@ -121,18 +121,16 @@ void Timeline::set_node(NodeIndex index, const Node& node, bool reachable) {
   MR_ASSERT(slot.overlapping > 0 || slot.base.now().cpus == node.def->usable_cpus().value - node.used_cpus.value);
 }
 
-namespace {
-
 // What a job keeps from others: a suspended one that wants its CPUs back keeps them too.
-Amounts kept_by(const Job& job, const NodeShare& share) {
+Amounts Timeline::kept_by(const Job& job, const NodeShare& share) {
   Amounts out = share.amounts();
   if (!job.holds_cpus() && !job.wants_cpus_back()) out.cpus = 0;
   return out;
 }
 
-bool overlaps_others(const Job& job) { return job.wants_cpus_back() || (job.placement->shared && job.holds_cpus()); }
-
-}  // namespace
+static bool overlaps_others(const Job& job) {
+  return job.wants_cpus_back() || (job.placement->shared && job.holds_cpus());
+}
 
 void Timeline::job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings,
                            Time now) {
@@ -146,16 +144,14 @@ void Timeline::job_changed(const State& state, JobKey key, const SharedValue<Job
       caps_.change_base(active.job->spec->partition, share.node, active.release, kept.cpus, give);
       if (active.job->spec->resource_request().exclusive_user) slot.exclusive_users += give ? -1u : 1u;
       if (overlaps_others(*active.job)) slot.overlapping += give ? -1u : 1u;
+      if (slot.overlapping > 0) counted_apart_.push_back(share.node.value);
       const auto place = std::ranges::lower_bound(slot.holders, key);
       give ? slot.holders.erase(place) : slot.holders.insert(place, key);
     }
   };
   const auto settle_nodes = [&](const Active& active) {
-    for (const NodeShare& share : active.job->placement->shares) {
-      if (share.released) continue;
-      count_overlaps_once(share.node.value);
-      refresh(share.node.value);
-    }
+    for (const NodeShare& share : active.job->placement->shares)
+      if (!share.released) refresh(share.node.value);
   };
   const auto planned = expected_.find(key);
   Time before = planned == expected_.end() ? never : planned->second;
@@ -201,9 +197,11 @@ void Timeline::lay_window(const Reservation& reservation, Time now) {
 
 void Timeline::begin_pass(const State& state, Time now) {
   state_ = &state;
+  count_overlaps_once();
   uses_.clear();
   placed_.clear();
-  opened_.clear();
+  open_views_.clear();
+  views_.clear();
   caps_.begin_pass();
   for (const std::uint32_t index : touched_) {
     slots_[index].touched = slots_[index].placed_exclusive = false;
@@ -255,8 +253,7 @@ bool Timeline::admits(const Shape& shape, std::uint32_t index) const {
          admits_owner(*state_, state_->node(NodeIndex{index}), *asker_.job->spec);
 }
 
-std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity,
-                                       Amounts& free) const {
+std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) {
   const NodeDef& def = *slots_[index].def;
   const NodeUse use = use_of(index);
   for (int tries = 0; capacity >= shape.tasks_least && capacity > 0 && tries < 64; --capacity, ++tries) {
@@ -298,6 +295,7 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
     }
     leading = false;
     // Without promises a node's free amounts only grow with time.
+    if (slot.touched) steps_ += static_cast<std::int64_t>(slot.laid.steps().size() / steps_at_once);
     Amounts free = slot.touched   ? slot.laid.least(at, until)
                    : starting_now ? slot.base.now()
                                   : slot.base.least(at, at + microseconds(1));
@@ -432,18 +430,6 @@ Timeline::Slot& Timeline::touch(std::uint32_t index) {
     touched_.push_back(index);
   }
   return slot;
-}
-
-void Timeline::imagine_gone(JobKey key, bool gone) {
-  const Active& active = active_.at(key);
-  for (const NodeShare& share : active.job->placement->shares) {
-    if (share.released) continue;
-    Profile& laid = touch(share.node.value).laid;
-    const Amounts kept = kept_by(*active.job, share);
-    gone ? laid.give(since_ever, active.release, kept) : laid.take(since_ever, active.release, kept);
-    caps_.change_laid(active.job->spec->partition, share.node, since_ever, active.release, kept.cpus, gone);
-    refresh(share.node.value);
-  }
 }
 
 void Timeline::open_window(ReservationId id, bool open) {

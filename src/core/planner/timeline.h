@@ -5,11 +5,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
-#include "core/ledger/cpu_holders.h"
 #include "core/ledger/state.h"
 #include "core/model/fit.h"
+#include "core/planner/cpu_view.h"
 #include "core/planner/partition_caps.h"
 #include "core/planner/plan.h"
 #include "core/planner/profile.h"
@@ -56,8 +57,8 @@ class Timeline {
   // The same for a start now that failed at that moment: only what came free since can help.
   std::optional<std::vector<NodeShare>> fit_since(std::size_t moment, Shape& shape, Time now, Duration span,
                                                   bool& by_claims);
-  // What the running job holds is there (or taken again) while the question stands whether it should go.
-  void imagine_gone(JobKey key, bool gone);
+  // What running jobs hold is there (or taken again) while the question stands whether they should go.
+  void imagine_gone(std::span<const Job* const> jobs, bool gone);
   const Amounts& free_now(NodeIndex node) const { return profile(node.value).now(); }
   // The earliest time at which it fits, if everyone runs as long as planned.
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
@@ -67,6 +68,8 @@ class Timeline {
   // CPUs that are taken for most and not for this one are there until they are closed again: those it may share as the
   // `row`-th, those of suspended jobs that give way to it, those of running ones that would be suspended for it.
   void open_cpus(std::uint32_t row, std::span<const JobKey> suspends = {});
+  // While they are open: more jobs would be suspended for it, or some would not after all.
+  void suspend(std::span<const JobKey> keys, bool suspended);
   void close_cpus();
   // The job starts there now.
   void place(const Shape& shape, const std::vector<NodeShare>& shares, Time until);
@@ -138,21 +141,12 @@ class Timeline {
     std::uint32_t overlapping = 0;      // of them: those that share CPUs, or want them back from whoever is on them
     std::vector<std::pair<Time, std::int64_t>> counted_once;  // CPUs taken until then, where holders overlap
   };
-  struct Opened {
-    std::uint32_t node;
-    Time from, until;
-    std::int64_t cpus;
-  };
-  // One that is there, or that this pass places.
-  struct PlannedHolder {
-    CpuHolder holder;
-    Time until;
-  };
   struct Window {
     ReservationId id;
     Time start, end;  // start since ever where it has begun
     std::vector<std::uint32_t> nodes;
   };
+  static constexpr std::size_t steps_at_once = 16;  // of a profile, that take as long as a look at a node
   struct Active {
     SharedValue<Job> job;
     Time release;
@@ -172,7 +166,7 @@ class Timeline {
   void refresh(std::uint32_t index);
   bool admits(const Shape& shape, std::uint32_t index) const;
   // As many of the tasks as can really be given devices and sockets; cuts the free amounts to them.
-  std::uint32_t exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const;
+  std::uint32_t exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free);
   std::optional<std::vector<NodeShare>> choose(const Shape& shape) {  // of the candidates
     if (!shape.minds) return choose_nodes(*shape.spec, candidates_, shape.required, rules_);
     return arrange(shape.wishes, *shape.spec, candidates_, shape.required, rules_, *state_->topology,
@@ -188,17 +182,17 @@ class Timeline {
   }
   void lay_window(const Reservation& reservation, Time now);
   void note_improvements();
+  static Amounts kept_by(const Job& job, const NodeShare& share);
+  // Of one node; takes what is listed, each from its time on.
+  void change_laid(std::uint32_t index, std::vector<Profile::Step> taken);
   void count_each_apart(std::uint32_t index);
-  void count_overlaps_once(std::uint32_t index);
-  std::vector<PlannedHolder> holders_there(std::uint32_t index) const;
-  std::vector<PlannedHolder> holders_on(std::uint32_t index) const;  // with those this pass places
-  // Until when each CPU of the node is taken: for everybody, or for the one who asks.
-  std::vector<Time> taken_until(std::uint32_t index, const std::vector<PlannedHolder>& holders,
-                                const CpuAsker* asker) const;
-  void change_cpus(std::uint32_t index, const std::vector<Time>& before, const std::vector<Time>& after,
-                   std::vector<Opened>* record);
+  void count_overlaps_once();
+  std::vector<CpuView::Holder> holders_there(std::uint32_t index) const;
+  CpuView& view(std::uint32_t index);
+  CpuView& open_view(std::uint32_t index);
+  void change_cpus(std::uint32_t index, const CpuView::Changes& changes);
   bool is_special(std::uint32_t index) const;
-  NodeUse use_of(std::uint32_t index) const;  // CPUs and devices that the one who asks cannot have
+  NodeUse use_of(std::uint32_t index);  // CPUs and devices that the one who asks cannot have
   Time first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const;
   Time kth_fit(const Shape& shape, Time from, Duration span);
   std::optional<Claim> search(Shape& shape, Time from, Duration span);
@@ -214,10 +208,11 @@ class Timeline {
   std::set<std::pair<Time, JobKey>> releases_;
   const State* state_ = nullptr;  // of the pass
   CpuAsker asker_;
-  std::vector<JobKey> suspends_;
-  std::vector<Opened> opened_;
-  std::map<std::uint32_t, std::vector<PlannedHolder>> placed_;  // by this pass
-  std::map<std::uint32_t, NodeUse> uses_;                       // of nodes on which this pass places jobs
+  std::map<std::uint32_t, CpuView> views_;    // of nodes of which this pass looked at the CPUs
+  std::vector<std::uint32_t> open_views_;     // for the one who asks
+  std::vector<std::uint32_t> counted_apart_;  // nodes whose overlaps are to be counted once before the next pass
+  std::map<std::uint32_t, std::vector<CpuView::Holder>> placed_;  // by this pass
+  std::map<std::uint32_t, NodeUse> uses_;                         // of nodes on which this pass places jobs
   std::vector<Window> windows_;
   std::uint64_t windows_digest_ = 1;
   std::map<JobKey, Time> expected_;  // by the last pass
