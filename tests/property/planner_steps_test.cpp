@@ -218,6 +218,7 @@ TEST_F(PlannerSteps, To_end_jobs_for_others_is_counted_and_costs_few_looks_at_ea
   constexpr std::int64_t running = 8 * cpus, urgent = 40;
   fill_and_press(8, urgent);
   const Cost cost = pass(1000);
+  EXPECT_EQ(cost.plan.preemptions.size(), 100u);
   EXPECT_GE(cost.all, urgent * running / 2);
   EXPECT_LE(cost.all, urgent * running * 8);
   EXPECT_LE(cost.longest_slice, 1000 + 16 * running);

@@ -202,6 +202,9 @@ std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> w
     for (const Job* job : yielding.by_end)
       if (wanting.size() == 1 || for_whom.emplace(job->key, each).second) able.push_back(job);
   }
+  // What those told to go for someone before us leave over is there for us: he has taken what he needs of it.
+  for (const JobKey key : told_to_go_)
+    if (const Job& job = state.job(key); job.is_on_nodes()) going.push_back(&job);
   if (wanting.size() > 1) sort_by_worth(state, able);
   // Those on their way out count as gone, and those it could suspend as suspended, which they will be when it starts;
   // of the others as few of the worthiest as possible.
