@@ -101,8 +101,9 @@ class SimCluster final : private Clients, private Identities {
   void complain(std::string what);
   std::optional<std::string> final_verdict() const;
   std::optional<std::string> judge_steps(const State& state) const;  // cluster_steps.cpp
-  std::optional<std::string> judge_runs(const StepRecord& record, const std::vector<const StepRunRecord*>& runs) const;
-  bool was_lost(const StepRunRecord& run) const;
+  std::optional<std::string> judge_runs(const State& state, const StepRecord& record,
+                                        const std::vector<const StepRunRecord*>& runs) const;
+  bool was_lost(const State& state, const StepRunRecord& run) const;
 
   std::uint64_t seed_;
   ClusterShape shape_;

@@ -29,10 +29,9 @@ std::optional<std::string> judge_facts(const State& state, const StepRecord& rec
 }  // namespace
 
 // Where its node was lost, by itself or by what the ledger says, others may know less of a step than it did.
-bool SimCluster::was_lost(const StepRunRecord& run) const {
+bool SimCluster::was_lost(const State& state, const StepRunRecord& run) const {
   const auto node = std::ranges::find(nodes_, run.node, [](const auto& each) { return each->name(); });
   if (std::ranges::any_of((*node)->crashes(), [&](Time at) { return at >= run.started_at; })) return true;
-  const State& state = controlling_->controller->durable();
   const Job* job = state.find_job(JobKey{run.name.job_key});
   if (!job || !job->placement || job->attempt.value != run.name.attempt) return true;
   return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) {
@@ -42,7 +41,7 @@ bool SimCluster::was_lost(const StepRunRecord& run) const {
 
 // A step runs once on each of its nodes; its srun hears of its end after all of them, and the log has how it ended
 // there.
-std::optional<std::string> SimCluster::judge_runs(const StepRecord& record,
+std::optional<std::string> SimCluster::judge_runs(const State& state, const StepRecord& record,
                                                   const std::vector<const StepRunRecord*>& runs) const {
   std::set<std::string> nodes;
   std::uint32_t worst = 0;
@@ -50,7 +49,7 @@ std::optional<std::string> SimCluster::judge_runs(const StepRecord& record,
   for (const StepRunRecord* run : runs) {
     if (!nodes.insert(run->node).second) return "was started twice on " + run->node;
     if (!run->ended_at.is_set()) return "runs for ever on " + run->node;
-    if (was_lost(*run)) {
+    if (was_lost(state, *run)) {
       whole = false;
       continue;
     }
@@ -75,7 +74,8 @@ std::optional<std::string> SimCluster::judge_steps(const State& state) const {
   for (const auto& node : nodes_)
     for (const StepRecord& record : node->steps()) {
       auto wrong = judge_facts(state, record);
-      if (!wrong) wrong = judge_runs(record, runs[{record.job_key, record.attempt, std::int64_t{record.fact.id()}}]);
+      if (!wrong)
+        wrong = judge_runs(state, record, runs[{record.job_key, record.attempt, std::int64_t{record.fact.id()}}]);
       if (wrong) return name_of_step(record) + *wrong;
     }
   return std::nullopt;

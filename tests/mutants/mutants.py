@@ -87,7 +87,7 @@ MUTANTS = [
     ("step_not_ended_on_a_lost_node", "src/step/step_manager/step_manager.cpp",
      "    for (const std::uint32_t id : allocator_.running_on(node)) lose_node(id, node, given_up);\n",
      "    (void)given_up;\n"),
-    ("step_forgotten_where_its_job_is_through", "src/controller/reconcile.cpp",
+    ("step_forgotten_where_its_job_is_through", "src/controller/loop/reconcile.cpp",
      "      if (report.ended && !answers_for_steps(job, report.attempt, here))\n",
      "      if (report.ended && !may_have_steps(job, report.attempt, here))\n"),
     ("over_before_its_components", "src/core/ledger/apply_end.cpp",
