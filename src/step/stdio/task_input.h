@@ -1,5 +1,5 @@
-// src/step/stdio/task_input.h - standard input that srun has sent and that not every task has taken: kept once, however many
-// tasks are to have it.
+// src/step/stdio/task_input.h - standard input that srun has sent and that not every task has taken: kept once, however
+// many tasks are to have it.
 #pragma once
 
 #include <cstddef>
