@@ -13,7 +13,7 @@ struct Passage {
 };
 
 Passage passage(Time from, Time to, std::uint32_t half_life_seconds) {
-  const std::int64_t micros = to.value - from.value;
+  const std::int64_t micros = (to - from).value;
   if (micros <= 0) return {};
   Passage out;
   out.seconds = Fixed::from_ratio(micros, 1'000'000);

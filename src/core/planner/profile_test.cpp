@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
+#include "core/planner/suggest.h"
 
 namespace millrace {
 namespace {
@@ -37,6 +38,15 @@ TEST(Profile, taking_all_at_once_is_taking_one_after_the_other) {
     }
   }
 }
+
+TEST(Profile, Ends_without_end_also_where_the_clock_stands_before_1970) {
+  for (const std::int64_t now : {-1'000'000'000'000LL, 0LL, 1'000'000'000'000LL})
+    EXPECT_EQ(plus(Time{now}, Duration{INT64_MAX}), now < 0 ? Time{INT64_MAX + now} : never);
+  EXPECT_EQ(plus(Time{-5}, minutes(1)), Time{minutes(1).value - 5});
+  EXPECT_EQ(plus(never, minutes(1)), never);
+}
+
+TEST(Profile, The_longest_span_has_words) { EXPECT_TRUE(span_words(Duration{INT64_MAX}).contains(" days ")); }
 
 }  // namespace
 }  // namespace millrace

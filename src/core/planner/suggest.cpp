@@ -31,7 +31,7 @@ std::string count_of(std::int64_t count, const std::string& what) {
 
 std::string span_words(Duration span) {
   if (span > Duration{0} && span < minutes(1)) return count_of((span.value + 999'999) / 1'000'000, "second");
-  const std::int64_t minutes = std::max<std::int64_t>((span.value + 59'999'999) / 60'000'000, 0);
+  const std::int64_t minutes = std::max<std::int64_t>((span + Duration{59'999'999}).value / 60'000'000, 0);
   if (minutes < 120) return count_of(minutes, "minute");
   if (minutes < 48 * 60)
     return count_of(minutes / 60, "hour") + (minutes % 60 == 0 ? "" : " " + count_of(minutes % 60, "minute"));
