@@ -98,10 +98,10 @@ class AnyIdentity final : public Identities {
   std::optional<Error> trouble;  // instead of an answer
 };
 
-inline ClusterConfigured nodes_named(const std::string& nodes) {
+inline ClusterConfigured nodes_named(const std::string& nodes, int cpus = 8) {
   const ConfigurationReport report =
-      parse_configuration_text("ClusterName=c\nSlurmctldHost=h\nNodeName=" + nodes +
-                                   " CPUs=8 RealMemory=1000\nPartitionName=p Nodes=ALL Default=YES\n",
+      parse_configuration_text("ClusterName=c\nSlurmctldHost=h\nNodeName=" + nodes + " CPUs=" + std::to_string(cpus) +
+                                   " RealMemory=1000\nPartitionName=p Nodes=ALL Default=YES\n",
                                "/test/slurm.conf");
   EXPECT_TRUE(report.errors.empty());
   ClusterConfigured out = to_facts(report.configuration, [](const std::string&) { return std::nullopt; });
@@ -117,7 +117,7 @@ class ControllerTest : public testing::Test {
 
   // Submitted when nothing had a limit yet: straight into the ledger.
   void add_job(const wire::SubmitJob& ask, UserId uid = UserId{1000}) {
-    if (!state.partitions || state.partitions->empty()) apply(state, nodes_named(nodes));
+    if (!state.partitions || state.partitions->empty()) apply(state, nodes_named(nodes, cpus));
     const auto decided = decide(state, to_submit_jobs(ask, {uid, GroupId{1000}, "alice", "users", {1000}}).front(),
                                 {uid}, start_of_test);
     ASSERT_TRUE(decided);
@@ -138,7 +138,7 @@ class ControllerTest : public testing::Test {
         std::move(all), state);
     sessions.serve(*controller);
     if (manager) controller->add_manager(*manager);
-    controller->start(nodes_named(nodes));
+    controller->start(nodes_named(nodes, cpus));
     run();
   }
 
@@ -175,6 +175,7 @@ class ControllerTest : public testing::Test {
   }
 
   std::string nodes = "n1";
+  int cpus = 8;  // of each
   ResourceManager* manager = nullptr;
   SimWorld world{1};
   SimProcess loop;

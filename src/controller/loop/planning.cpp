@@ -15,7 +15,11 @@ Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source 
 void Planning::wanted() {
   if (off_) return;
   again_ = true;
-  if (!pass_) start();
+  if (!is_busy()) start();
+}
+
+void Planning::carried_out() {
+  if (again_ && !is_busy()) start();
 }
 
 void Planning::outdated() {
@@ -63,12 +67,12 @@ void Planning::slice() {
                 }
                 if (!finished_) return slice();
                 gave_up_ = false;
-                const Plan plan = pass_->take();
+                Plan plan = pass_->take();
                 pass_.reset();
                 blocked_ = !plan.findings.empty();
                 if (source_.passed) source_.passed(&plan, queued_, loop_.steady() - began_);
-                source_.finished(plan);
-                if (again_ && !pass_) start();
+                source_.finished(std::move(plan));
+                if (again_ && !is_busy()) start();
               });
 }
 

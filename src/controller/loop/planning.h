@@ -13,12 +13,14 @@ namespace millrace {
 class Planning final {
  public:
   struct Source {
-    std::move_only_function<const State&()> snapshot;     // durable
-    std::move_only_function<void(const Plan&)> finished;  // on the loop
+    std::move_only_function<const State&()> snapshot;  // durable
+    std::move_only_function<void(Plan)> finished;      // on the loop
     std::move_only_function<std::vector<NodeIndex>()> unreachable;
     std::move_only_function<void(const Plan*, std::size_t queued, Duration took)> passed =
         {};                                         // a pass is over; no plan: given up
     std::move_only_function<Duration()> wait = {};  // no job may start before; 0: now
+    // The last plan is still being carried out: what it starts would be planned once more. carried_out() says when not.
+    std::move_only_function<bool()> carrying = {};
   };
   // A slice of this many steps takes a few milliseconds; between slices a pass can be given up.
   Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source, std::int64_t steps_per_slice = 200'000);
@@ -29,10 +31,12 @@ class Planning final {
   void outdated();
   // Jobs were added. Behind a job that is blocked already they are looked at a little later, many at a time.
   void wanted_for_new_jobs();
+  void carried_out();
   void set_settings(PlannerSettings settings) { settings_ = std::move(settings); }
   void switch_off() { off_ = true; }  // a foreign scheduler drives us
 
  private:
+  bool is_busy() { return pass_ != nullptr || (source_.carrying && source_.carrying()); }
   void start();
   void slice();
   void look_again_in(Duration wait);

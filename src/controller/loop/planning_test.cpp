@@ -82,13 +82,17 @@ class PlanningTest : public testing::Test {
   HandWorker worker_;
   State state_;
   std::vector<std::uint64_t> plans_;  // the version each was made on
-  Planning planning_{
-      loop_,
-      worker_,
-      planner_settings({}, 100),
-      {[this]() -> const State& { return state_; }, [this](const Plan& plan) { plans_.push_back(plan.based_on); },
-       [] { return std::vector<NodeIndex>{}; }},
-      1000};
+  bool carrying_ = false;             // the last of them
+  Planning planning_{loop_,
+                     worker_,
+                     planner_settings({}, 100),
+                     {[this]() -> const State& { return state_; },
+                      [this](const Plan& plan) { plans_.push_back(plan.based_on); },
+                      [] { return std::vector<NodeIndex>{}; },
+                      {},
+                      {},
+                      [this] { return carrying_; }},
+                     1000};
 };
 
 TEST_F(PlanningTest, Pass_on_ground_that_shifted_is_given_up_for_one_on_the_new) {
@@ -115,6 +119,17 @@ TEST_F(PlanningTest, Constant_change_does_not_keep_every_pass_from_its_end) {
     ASSERT_TRUE(worker_.one());
   }
   EXPECT_EQ(plans_.size(), before + 3);
+}
+
+TEST_F(PlanningTest, No_pass_begins_before_the_last_plan_is_carried_out) {
+  carrying_ = true;
+  planning_.wanted();
+  EXPECT_EQ(slices_to_next_plan(), 0);
+  carrying_ = false;
+  planning_.carried_out();
+  EXPECT_GT(slices_to_next_plan(), 0);
+  planning_.carried_out();
+  EXPECT_EQ(slices_to_next_plan(), 0) << "nobody asked for it";
 }
 
 }  // namespace

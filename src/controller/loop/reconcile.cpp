@@ -2,6 +2,9 @@
 #include "controller/loop/reconcile.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -48,29 +51,32 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
   std::vector<Intent> intents;
   const auto* node = state.nodes.find(here);
   if (!node) return intents;
-  const auto find = [&](JobKey key, Attempt attempt) {
-    return std::ranges::find_if(
-        reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && !r.step; });
-  };
+  // A node may have thousands of both: each is looked for, not looked through.
+  std::map<std::pair<JobKey, Attempt>, const AttemptReport*> of_attempts;
+  std::set<std::pair<JobKey, Attempt>> with_steps;
+  for (const AttemptReport& report : reported) {
+    if (!report.step)
+      of_attempts.try_emplace({report.key, report.attempt}, &report);
+    else if (!report.ended)
+      with_steps.emplace(report.key, report.attempt);
+  }
   for (const JobKey key : (*node)->jobs) {
     const Job& job = state.job(key);
     const bool leaves = job.placement->resized_at.is_set() && gave_up(job, here);
     // What was launched for its steps goes before what holds the node for them.
-    if (leaves && std::ranges::any_of(reported, [&](const AttemptReport& r) {
-          return r.key == key && r.attempt == job.attempt && r.step && !r.ended;
-        }))
-      continue;
+    if (leaves && with_steps.contains({key, job.attempt})) continue;
     if (!runs_here(job, here)) {
       if (leaves) intents.emplace_back(LetGoIntent{key, job.attempt});
       continue;
     }
-    const auto seen = find(key, job.attempt);
-    const bool running_there = seen != reported.end() && !seen->ended;
+    const auto found = of_attempts.find({key, job.attempt});
+    const AttemptReport* seen = found == of_attempts.end() ? nullptr : found->second;
+    const bool running_there = seen && !seen->ended;
     // One that is to go is killed even if the node does not know it: the launch may still be on its way.
-    if ((job.state == JobState::completing || leaves) && (seen == reported.end() || running_there))
+    if ((job.state == JobState::completing || leaves) && (!seen || running_there))
       intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
-    else if (job.state == JobState::running && seen == reported.end() &&
-             state.job(leader_of(job)).program == JobProgram::none && !job.boots)
+    else if (job.state == JobState::running && !seen && state.job(leader_of(job)).program == JobProgram::none &&
+             !job.boots)
       intents.emplace_back(LaunchIntent{key, job.attempt});
     // One that was suspended before it was launched is launched when it is resumed.
     const bool stopped = job.state == JobState::suspended;

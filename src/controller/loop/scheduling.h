@@ -27,10 +27,21 @@ class Scheduling final {
   const SharedValue<PlanReport>& report() const { return report_; }
 
  private:
-  void finished(const Plan& plan);
+  // A plan that is carried out, a part of it in each turn of the loop.
+  struct Carrying {
+    Plan plan;
+    PlanReport report{};
+    std::size_t placed = 0, suspended = 0, ended = 0;  // of its placements and preemptions: so many are dealt with
+  };
+  void finished(Plan plan);
+  void carry_on();
+  void carry_out(const Proposal& p, PlanReport& report);
+  std::int64_t looks_of(const Proposal& p) const;
+  std::int64_t looks_at(const std::vector<NodeShare>& shares) const;
   void preempt(const Preemption& p);
   const Context& c_;
   NodeOrders& orders_;
+  std::optional<Carrying> carrying_;
   Planning planning_;
   WaitLog wait_log_;
   SharedValue<PlanReport> report_{PlanReport{}};

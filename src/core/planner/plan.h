@@ -38,7 +38,8 @@ struct Preemption {
   Attempt attempt;
   JobKey by;
   PartitionIndex where;
-  bool suspend = false;  // the other starts in the same plan: to be carried out before the placements
+  bool suspend = false;       // the other starts in the same plan: to be carried out right before it
+  std::size_t placement = 0;  // ... as this one of Plan::placements
 };
 
 struct Plan {

@@ -175,7 +175,8 @@ bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
   if (!shares || !take_limits(entry, *shares)) return false;
   for (const Job* job : *needed) {
     suspended_.insert(job->key);
-    plan_.preemptions.push_back({job->key, job->attempt, entry.job->key, entry.partition, true});
+    plan_.preemptions.push_back(
+        {job->key, job->attempt, entry.job->key, entry.partition, true, plan_.placements.size()});
   }
   claims_give_way_.clear();
   failed_by_rows_.clear();
