@@ -86,6 +86,9 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
         dependency.kind = DependencyKind::afterok;
     }
     if (auto cycle = check_cycle(state, job, *dependencies); !cycle) return cycle;
+    const std::size_t had = job.dependencies ? job.dependencies->list.size() : 0, wants = dependencies->list.size();
+    if (auto room = check_dependency_room(state, job.spec->owner->uid, wants > had ? wants - had : 0); !room)
+      return room;
     out.dependencies = *std::move(dependencies);
   }
   if (ask.required_nodes) {

@@ -179,4 +179,24 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
   return out;
 }
 
+// A user's jobs are looked through only where the cluster as a whole has more than one user may have.
+std::expected<void, Refusal> check_dependency_room(const State& state, UserId uid, std::uint64_t more,
+                                                   const DependencyLimits& limits) {
+  if (more == 0 || state.dependents.size() + more <= limits.of_user) return {};
+  const std::string instead = "; use an array, an intermediate job, or submit some of them later";
+  if (more > dependencies_few && state.dependents.size() + more > limits.in_all)
+    return refuse(RefusalCode::dependency, "the jobs of this cluster have " + std::to_string(state.dependents.size()) +
+                                               " dependencies; " + std::to_string(limits.in_all) + " are the most" +
+                                               instead);
+  std::uint64_t own = 0;
+  for (auto it = state.live_names.lower_bound({uid, 0, JobKey{0}});
+       it != state.live_names.end() && (*it).first.uid == uid && own + more <= limits.of_user; ++it) {
+    const Job& job = state.job((*it).first.key);
+    if (job.dependencies && job.state == JobState::pending) own += job.dependencies->list.size();
+  }
+  if (own + more <= limits.of_user) return {};
+  return refuse(RefusalCode::dependency, "waiting jobs of one user have " + std::to_string(limits.of_user) +
+                                             " dependencies at most, all together" + instead);
+}
+
 }  // namespace millrace

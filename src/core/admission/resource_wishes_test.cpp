@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/admission/accept_placement.h"
+#include "core/admission/cancel_job.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/parse_dependency.h"
 #include "core/admission/report_node.h"
@@ -150,6 +151,48 @@ TEST_F(Requests, A_job_waits_for_so_many_others_at_most) {
   EXPECT_EQ(why(text), too_many);
   EXPECT_EQ(why(text.substr(0, text.rfind(':'))), "1000");
   EXPECT_EQ(why("afterok:1" + std::string(100'000, ':')), too_many);  // before a word of it is looked at
+}
+
+TEST_F(Requests, The_jobs_of_one_user_wait_for_so_many_others_in_all) {
+  for (int i = 1; i <= 10; ++i) ASSERT_EQ(submit(asking({})), std::to_string(i));
+  SubmitJob ask = asking({}, 0, 7);
+  ask.dependency = "afterany:1:2:3:4:5:6:7:8:9:10";
+  for (int i = 11; i <= 13; ++i) ASSERT_EQ(submit(ask), std::to_string(i));
+  const DependencyLimits limits{.of_user = 40, .in_all = 60};
+  const auto why = [&](std::uint32_t uid, std::uint64_t more) -> std::string {
+    const auto room = check_dependency_room(state_, UserId{uid}, more, limits);
+    return room ? "may" : room.error().notes.front();
+  };
+  EXPECT_EQ(why(7, 10), "may");
+  EXPECT_TRUE(why(7, 11).contains("waiting jobs of one user have 40 dependencies at most")) << why(7, 11);
+  EXPECT_EQ(why(8, 30), "may");
+  EXPECT_TRUE(why(8, 31).contains("60 are the most")) << why(8, 31);
+  ASSERT_EQ(submit(asking({}, 0, 8)), "14");
+  EXPECT_EQ(why(8, 0), "may");
+  ASSERT_TRUE(decide_cancel(state_, {state_.find_job(JobId{11})->key, std::nullopt}, {UserId{0}, true}, now_));
+  happen(*decide_cancel(state_, {state_.find_job(JobId{11})->key, std::nullopt}, {UserId{0}, true}, now_));
+  EXPECT_EQ(why(7, 20), "may") << "what is over waits no more";
+}
+
+// What is asked when a job is submitted, with the usual limits.
+TEST_F(Requests, A_submission_beyond_what_a_user_may_wait_for_is_refused_in_words) {
+  ASSERT_EQ(submit(asking({}, 0, 7)), "1");
+  Dependency one;
+  one.kind = DependencyKind::afterany;
+  one.target = JobKey{1};
+  const JobKey key = state_.next_key;
+  SubmitJob ask = asking({}, 0, 7);
+  ask.dependency = "afterany:1";
+  ASSERT_EQ(submit(ask), "2");
+  state_.edit_job(key).dependencies = SharedValue(Dependencies{false, std::vector<Dependency>(200'000, one)});
+  for (std::uint64_t i = 0; i < 200'000; ++i) state_.dependents.set({JobKey{1}, JobKey{1'000 + i}}, {});
+  const auto refused = decide(state_, ask, {UserId{7}, false}, now_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, RefusalCode::dependency);
+  EXPECT_TRUE(refused.error().notes.front().contains("one user")) << refused.error().notes.front();
+  SubmitJob of_other = asking({}, 0, 8);
+  of_other.dependency = "afterany:1";
+  EXPECT_TRUE(decide(state_, of_other, {UserId{8}, false}, now_));
 }
 
 // A thousand jobs that wait for each other in every way an order allows: each is looked at once.

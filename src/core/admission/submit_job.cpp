@@ -359,6 +359,13 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
     return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
   if (auto room = check_job_count(state, *array ? (*array)->tasks.size() : 1); !room)
     return std::unexpected(std::move(room).error());
+  // Tasks that correspond to others wait each for itself.
+  const auto corresponds = [](const Dependency& each) { return each.kind == DependencyKind::aftercorr; };
+  const bool each_task = *array && std::ranges::any_of(dependencies->list, corresponds);
+  if (auto room = check_dependency_room(state, spec.owner->uid,
+                                        dependencies->list.size() * (each_task ? (*array)->tasks.size() : 1));
+      !room)
+    return std::unexpected(std::move(room).error());
   if (ask.priority && !actor.is_admin)
     return refuse(RefusalCode::access_denied, "only an administrator may set a priority");
 
