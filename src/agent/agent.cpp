@@ -8,6 +8,7 @@
 #include "wire/credential.h"
 #include "wire/frame.h"
 #include "wire/launch_plan_check.h"
+#include "wire/report_words.h"
 #include "wire/request_limits.h"
 
 namespace millrace {
@@ -122,7 +123,10 @@ void Agent::send(wire::ToController message) {
 
 void Agent::attempt_changed(const wire::AttemptStatus& status) {
   const AttemptName name = name_of(status);
-  wire::AttemptStatus& kept = attempts_[name] = status;
+  wire::AttemptStatus& kept = attempts_[name];
+  const bool is_unkillable = status.state() != wire::AttemptStatus::ENDED && status.problem() == kill_failed;
+  if (is_unkillable && kept.problem() != kill_failed && hooks_.unkillable) hooks_.unkillable(status);
+  kept = status;
   if (kept.problem().size() > problem_bytes_max) kept.mutable_problem()->resize(problem_bytes_max);
   lines_.verbose([&] {
     const bool ended = status.state() == wire::AttemptStatus::ENDED;

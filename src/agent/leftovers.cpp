@@ -132,10 +132,9 @@ std::uint64_t start_time_of(pid_t pid) {
 
 std::vector<pid_t> find_leftovers(const AttemptRecord& record, const std::string& attempt_directory,
                                   std::size_t* cut_short) {
-  // A supervisor that was killed before it wrote down its tasks may have had some, and a prolog may have begun anything
-  // in the name of anybody. What root begins for the job has the agent's own user.
+  // What root begins for the job has the agent's own user. A prolog may have begun anything in the name of anybody.
   std::set<uid_t> users;
-  if (!record.tasks.empty()) users = {record.uid, geteuid()};
+  if (record.uid) users = {*record.uid, geteuid()};
   MarkerSearch search;
   std::map<pid_t, bool> known;
   const auto carries_marker = [&](const Process& process) {

@@ -292,6 +292,11 @@ DeviceFiles device_files(const std::vector<NodeGres>& kinds, const wire::LaunchP
   return out;
 }
 
+bool has_cgroup(const std::string& order) {
+  wire::Isolation isolation;
+  return !order.empty() && isolation.ParseFromString(order) && isolation.driver() != wire::Isolation::NO_CGROUPS;
+}
+
 bool clear_isolation(const std::string& order) {
   wire::Isolation isolation;
   if (order.empty() || !isolation.ParseFromString(order)) return true;

@@ -70,5 +70,7 @@ DeviceFiles device_files(const std::vector<NodeGres>& kinds, const wire::LaunchP
 
 // Kills and clears away what an order (serialized) of a dead supervisor made. False: some of it is not dead yet.
 bool clear_isolation(const std::string& order);
+// Whether it says that the attempt's processes are in a cgroup of its own, which no other process can enter.
+bool has_cgroup(const std::string& order);
 
 }  // namespace millrace

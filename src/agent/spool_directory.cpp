@@ -111,6 +111,8 @@ std::optional<AttemptRecord> parse_attempt_record(std::string_view text) {
       record.boot_id = words[3];
       record.socket = words[4];
       claimed = true;
+    } else if (words[0] == "user" && words.size() == 2) {
+      record.uid = static_cast<uid_t>(parse_integer(words[1]).value_or(0));
     } else if (words[0] == "task" && words.size() == 4) {
       record.tasks.push_back(process_name(words[1], words[2]));
       record.uid = static_cast<uid_t>(parse_integer(words[3]).value_or(0));

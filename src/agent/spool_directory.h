@@ -46,9 +46,9 @@ struct AttemptRecord {
   std::string boot_id;
   std::string socket;
   std::vector<ProcessName> tasks;
-  uid_t uid = 0;          // of the tasks
-  std::string isolation;  // serialized Isolation: what the supervisor made for it; empty: nothing
-  std::string end;        // serialized AttemptStatus; empty: not ended
+  std::optional<uid_t> uid;  // whose it is
+  std::string isolation;     // serialized Isolation: what the supervisor made for it; empty: nothing
+  std::string end;           // serialized AttemptStatus; empty: not ended
 };
 std::optional<AttemptRecord> parse_attempt_record(std::string_view text);
 

@@ -16,13 +16,16 @@
 #include "agent/leftovers.h"
 #include "agent/node_isolation.h"
 #include "agent/supervisor_words.h"
+#include "wire/report_words.h"
 #include "wire/step_busy.h"
 
 namespace millrace {
 
 namespace {
 
-constexpr Duration sweep_again = milliseconds(20);
+// Most of what is left dies of the first round. What is still there after a minute will hardly ever.
+constexpr Duration sweep_soon = milliseconds(20), sweep_later = milliseconds(200), sweep_seldom = seconds(1);
+constexpr int sweeps_soon_max = 50;
 constexpr int never_began_max = 3;
 
 }  // namespace
@@ -35,7 +38,7 @@ SpoolSupervisors::SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirect
       nursery_(settings_.step_program) {}
 
 SpoolSupervisors::~SpoolSupervisors() {
-  for (const auto& [name, timer] : sweeps_) loop_.cancel(timer);
+  for (const auto& [name, sweeps] : sweeps_) loop_.cancel(sweeps.timer);
   for (auto& [name, attempt] : attempts_) detach(attempt);
   nursery_.reap();
 }
@@ -239,24 +242,35 @@ void SpoolSupervisors::end_unbegun(AttemptName name) {
          wire::AttemptStatus::OF_NODE);
 }
 
-// Kills and looks again until nothing is left; only then has the attempt ended.
+// Kills and looks again until nothing is left; only then has the attempt ended. A process of the same user may carry
+// the attempt's name without being of it: where it has a cgroup, that decides.
 void SpoolSupervisors::sweep(AttemptName name) {
-  sweeps_.erase(name);
   const auto record = spool_.read(name);
   if (record && record->boot_id == settings_.boot_id) {
     std::size_t cut_short = 0;
     const auto left = find_leftovers(*record, spool_.path_of(name), &cut_short);
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
     const bool cleared = clear_isolation(record->isolation);
-    if (!left.empty() || !cleared) {
-      sweeps_[name] = loop_.after(sweep_again, [this, name] { sweep(name); });
-      return;
-    }
+    if (!cleared || (!left.empty() && !has_cgroup(record->isolation))) return sweep_again(name);
     if (cut_short > 0)
       settings_.log("attempt " + text_of(name) + ": the environments of " + std::to_string(cut_short) +
                     " processes are too long to be read to their ends; none of them is taken for a part of it");
   }
+  sweeps_.erase(name);
   end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor of the attempt was lost");
+}
+
+// What does not end, or comes again, is reported as other processes are that cannot be killed.
+void SpoolSupervisors::sweep_again(AttemptName name) {
+  Sweeps& sweeps = sweeps_[name];
+  const int done = ++sweeps.done;
+  const Duration wait = done < sweeps_soon_max ? sweep_soon : done < settings_.sweeps_max ? sweep_later : sweep_seldom;
+  sweeps.timer = loop_.after(wait, [this, name] { sweep(name); });
+  if (done != settings_.sweeps_max) return;
+  settings_.log("attempt " + text_of(name) + ": " + kill_failed + ": what its lost supervisor left does not end");
+  wire::AttemptStatus& status = attempts_.at(name).status;
+  status.set_problem(kill_failed);
+  if (observer_ != nullptr) observer_->attempt_changed(wire::AttemptStatus{status});
 }
 
 void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem,

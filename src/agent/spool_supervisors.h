@@ -37,6 +37,7 @@ class SpoolSupervisors final : public Supervisors {
     std::function<wire::LogWish()> log_wish = [] { return wire::LogWish{}; };      // what supervisors are to say
     std::function<void(const wire::LogLine&)> said = [](const wire::LogLine&) {};  // ... and have said
     std::function<wire::Isolation(const wire::LaunchPlan&)> isolation = {};        // empty: attempts are not kept apart
+    int sweeps_max = 250;  // so often what a lost supervisor left is killed, before it counts as what cannot be killed
   };
   SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings);
   ~SpoolSupervisors() override;  // lets go of the supervisors, which go on
@@ -75,6 +76,7 @@ class SpoolSupervisors final : public Supervisors {
   void connection_lost(AttemptName name);
   void end_unbegun(AttemptName name);
   void sweep(AttemptName name);
+  void sweep_again(AttemptName name);
   void end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem,
               wire::AttemptStatus::Cause cause = wire::AttemptStatus::OF_JOB);
 
@@ -84,7 +86,11 @@ class SpoolSupervisors final : public Supervisors {
   const Settings settings_;
   SupervisorObserver* observer_ = nullptr;  // none while adopting
   std::map<AttemptName, Attempt> attempts_;
-  std::map<AttemptName, Loop::TimerId> sweeps_;
+  struct Sweeps {
+    Loop::TimerId timer{};
+    int done = 0;
+  };
+  std::map<AttemptName, Sweeps> sweeps_;
   int never_began_ = 0;  // in a row
   Nursery nursery_;
 };

@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <climits>
@@ -15,7 +17,9 @@
 
 #include "agent/leftovers.h"
 #include "base/patience_fixture.h"
+#include "base/text.h"
 #include "platform/event_loop.h"
+#include "wire/report_words.h"
 
 namespace millrace {
 namespace {
@@ -70,6 +74,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
     SpoolSupervisors::Settings settings;
     settings.step_program = std::filesystem::path(self).parent_path() / "src/apps/millrace-step";
     settings.boot_id = boot_id;
+    settings.sweeps_max = sweeps_max_;
     auto spool = SpoolDirectory::open(root_ + "/spool");
     EXPECT_TRUE(spool);
     supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool, settings);
@@ -125,6 +130,13 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
     return record ? record->supervisor.pid : 0;
   }
 
+  // What a supervisor wrote that is gone now.
+  void write_state(const std::string& lines) {
+    ASSERT_EQ(mkdir(spooled().c_str(), 0711), 0);
+    std::ofstream(spooled() + "/state") << "supervisor 4194304 1 boot socket\nuser " << geteuid() << "\n" << lines;
+  }
+
+  int sweeps_max_ = 250;
   EventLoop loop_;
   LoopReadiness readiness_{loop_};
   std::unique_ptr<SpoolSupervisors> supervisors_;
@@ -233,6 +245,84 @@ TEST_F(SpoolSupervisorsTest, Supervisor_murdered_while_no_agent_ran_is_found_out
   if (statuses[0].state() != wire::AttemptStatus::ENDED) run_until(wire::AttemptStatus::ENDED);
   EXPECT_EQ(start_time_of(task), 0u);
   EXPECT_EQ(begin()[0].end(), wire::AttemptStatus::SUPERVISOR_LOST);
+}
+
+// Carries the name of an attempt, and stops in its end until it is let go.
+class Undying {
+ public:
+  Undying(const std::string& attempt, uid_t uid) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const std::string mark = "MILLRACE_ATTEMPT=" + attempt;
+    pid_ = fork();
+    if (pid_ == 0) {
+      char byte = 0;
+      if (uid != geteuid() && setresuid(uid, uid, uid) != 0) _exit(1);
+      if (read(ends[0], &byte, 1) != 1) _exit(1);
+      const char* environment[] = {mark.c_str(), nullptr};
+      execle("/bin/sleep", "sleep", "1000", nullptr, environment);
+      _exit(1);
+    }
+    traced_ = ptrace(PTRACE_SEIZE, pid_, nullptr, PTRACE_O_TRACEEXIT | PTRACE_O_TRACEEXEC) == 0;
+    EXPECT_EQ(write(ends[1], "x", 1), 1);
+    int status = 0;
+    if (traced_) {
+      EXPECT_EQ(waitpid(pid_, &status, __WALL), pid_);  // it has its environment
+      ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
+    }
+    close(ends[0]);
+    close(ends[1]);
+  }
+  ~Undying() { let_go(); }
+  bool is_traced() const { return traced_; }
+  pid_t pid() const { return pid_; }
+  void let_go() {
+    if (pid_ < 0) return;
+    ::kill(pid_, SIGKILL);
+    int status = 0;
+    while (waitpid(pid_, &status, __WALL) == pid_ && WIFSTOPPED(status)) ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  bool traced_ = false;
+};
+
+TEST_F(SpoolSupervisorsTest, What_a_lost_supervisor_left_and_does_not_end_is_reported) {
+  sweeps_max_ = 3;
+  write_state("");
+  Undying left(spooled(), geteuid());
+  if (!left.is_traced()) GTEST_SKIP() << "nothing can be traced here";
+  EXPECT_EQ(begin().at(0).state(), wire::AttemptStatus::RUNNING_NOW);
+  run_until(wire::AttemptStatus::RUNNING_NOW);
+  EXPECT_EQ(last_.problem(), kill_failed);
+  left.let_go();
+  run_until(wire::AttemptStatus::ENDED);
+  EXPECT_EQ(last_.end(), wire::AttemptStatus::SUPERVISOR_LOST);
+}
+
+// Empty, like one whose processes have all ended: what is read of it is in plain files here.
+TEST_F(SpoolSupervisorsTest, Who_carries_the_name_of_an_attempt_outside_of_its_empty_cgroup_is_none_of_it) {
+  wire::Isolation isolation;
+  isolation.set_driver(wire::Isolation::CGROUP_V1);
+  isolation.set_job("job_86");
+  isolation.set_step("step_batch");
+  auto& folder = *isolation.add_folders();
+  folder.set_controller("freezer");
+  folder.set_path(root_ + "/cgroup");
+  write_state("isolation " + to_hex(isolation.SerializeAsString()) + "\n");
+  const Undying other(spooled(), geteuid());
+  if (!other.is_traced()) GTEST_SKIP() << "nothing can be traced here";
+  EXPECT_EQ(begin().at(0).end(), wire::AttemptStatus::SUPERVISOR_LOST);
+}
+
+TEST_F(SpoolSupervisorsTest, Processes_of_other_users_are_not_of_an_attempt_whatever_they_carry) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  const Undying other("/spool/7.0", 65534), own("/spool/7.0", 1234);
+  const auto record = parse_attempt_record("supervisor 4194304 1 boot socket\nuser 1234\n");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(find_leftovers(*record, "/spool/7.0"), std::vector<pid_t>{own.pid()});
 }
 
 TEST_F(SpoolSupervisorsTest, Crash_before_the_supervisor_began_ends_the_attempt_for_good) {

@@ -116,7 +116,7 @@ int main(int count, char** arguments) {
   if (!spool) return refuse(agent, *order, spool.error().story), 1;
   const auto listener = listen_for_agents();
   if (!listener) return refuse(agent, *order, listener.error().story), 1;
-  const auto claimed = spool->claim(order->identity().boot_id(), listener->name);
+  const auto claimed = spool->claim(order->identity().boot_id(), listener->name, order->identity().uid());
   if (!claimed && claimed.error().code == Errc::refused) return 1;  // given up by an agent that came before us
   if (!claimed) return refuse(agent, *order, claimed.error().story), 1;
   return Supervisor{*order, *std::move(spool), std::move(agent), listener->fd, child_signals}.run();

@@ -73,9 +73,9 @@ Result<StepListener> listen_for_agents() {
   return io_failure("listen for agents");
 }
 
-Result<void> AttemptSpool::claim(std::string_view boot_id, std::string_view socket) {
+Result<void> AttemptSpool::claim(std::string_view boot_id, std::string_view socket, uid_t uid) {
   std::string line = "supervisor " + std::to_string(getpid()) + " " + std::to_string(start_time(getpid())) + " ";
-  line.append(boot_id).append(1, ' ').append(socket).append(1, '\n');
+  line.append(boot_id).append(1, ' ').append(socket).append("\nuser " + std::to_string(uid) + "\n");
   state_ = create_file("state.new", 0600);
   if (state_ < 0 && errno == EEXIST) return fail(Errc::refused, "the attempt has another supervisor");
   if (state_ < 0) return io_failure("create the state in " + directory_);

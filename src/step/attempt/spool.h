@@ -22,6 +22,7 @@ namespace millrace {
 // launched again. Inside it:
 //   state         lines of text, each complete only with its newline:
 //                   supervisor PID START_TIME BOOT_ID SOCKET   first, and there from the moment the file has its name
+//                   user UID                                   whose it is; together with the first
 //                   step ID                                    given out, never to be given out again
 //                   isolation HEX                              the serialized Isolation; before anything of it is made
 //                   task PID START_TIME UID                    one per task, for the agent that finds the supervisor
@@ -40,7 +41,7 @@ class AttemptSpool {
   static Result<AttemptSpool> enter(const std::string& directory);  // and works from there
 
   // Refused when somebody else claimed the attempt: then nothing of it may run here.
-  Result<void> claim(std::string_view boot_id, std::string_view socket);
+  Result<void> claim(std::string_view boot_id, std::string_view socket, uid_t uid);
   struct FirstFile {
     std::string name, bytes;
   };
