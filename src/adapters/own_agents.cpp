@@ -13,10 +13,10 @@ namespace millrace {
 namespace {
 
 // A link that nobody reads ends with 2 * reply_size_max, and the node with it. A launch that does not fit below that is
-// given again, by the controller or by the keeper of its step.
+// given again, by the controller or by the step manager of its step.
 constexpr std::size_t launches_below = 2 * reply_size_max - (32u << 20);
 constexpr std::size_t words_below = 1u << 20;  // so much is on its way when a word of a client joins it
-constexpr std::size_t words_max = keeper_backlog_max;
+constexpr std::size_t words_max = step_manager_backlog_max;
 static_assert(request_size_max + envelope_max + words_below < (32u << 20), "a word fits behind launches");
 constexpr std::int64_t registrations_at_once = 100;
 constexpr std::int64_t beats_kept = 2;  // heartbeats for which a silent agent keeps its place from another machine
@@ -43,7 +43,7 @@ const char* order_name(const wire::ToAgent& message) {
     case B::kHeard:
       return "heartbeat";
     case B::kStep:
-      return "word to the keeper of steps";
+      return "word to the step manager";
     case B::kSuspend:
       return "suspend";
     case B::kStepOrder:
@@ -163,7 +163,7 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
       observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()),
                                message.report().telemetry());
   } else if (message.has_step() && !session.relay_only_) {
-    observer_->keeper_said(*this, session.identity_, message.step());
+    observer_->step_manager_said(*this, session.identity_, message.step());
   } else if (message.has_sample() && !session.relay_only_) {
     observer_->step_sampled(*this, session.identity_, message.sample());
   } else if (message.has_relayed() && relay_.request) {
@@ -356,7 +356,7 @@ void OwnAgents::send_words(Session& session) {
     });
 }
 
-bool OwnAgents::tell_keeper(const std::string& node, const wire::StepToNode& step) {
+bool OwnAgents::tell_step_manager(const std::string& node, const wire::StepToNode& step) {
   Session* session = of_node(node);
   if (!session) return true;  // lost, as with a link that breaks
   wire::ToAgent message;

@@ -56,7 +56,7 @@ class OwnAgents final : public ResourceManager {
               const std::string& boot_id) override;
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, const wire::Forget& forget) override;
-  bool tell_keeper(const std::string& node, const wire::StepToNode& step) override;
+  bool tell_step_manager(const std::string& node, const wire::StepToNode& step) override;
   void signal(const std::string& node, const wire::SignalAttempt& signal) override;
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
   bool tell_step(const std::string& node, const wire::StepOrder& order) override;

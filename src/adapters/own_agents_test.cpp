@@ -68,7 +68,7 @@ class CountingObserver final : public ResourceObserver {
     attempts = said;
   }
   void node_unreachable(ResourceManager&, const std::string&) override { ++unreachable; }
-  void keeper_said(ResourceManager&, const std::string&, const wire::StepFromNode&) override {}
+  void step_manager_said(ResourceManager&, const std::string&, const wire::StepFromNode&) override {}
   void step_sampled(ResourceManager&, const std::string&, const wire::StepSample&) override {}
   int registered = 0;
   int reported = 0;
@@ -164,12 +164,12 @@ TEST_F(OwnAgentsTest, What_clients_send_to_a_slow_node_waits_and_orders_go_past_
   traffic_.reads = false;
   constexpr std::size_t large = 6u << 20;
   int taken = 0;
-  for (int i = 0; i < 20; ++i) taken += agents_.tell_keeper("login1", asks_for_step(7, large));
+  for (int i = 0; i < 20; ++i) taken += agents_.tell_step_manager("login1", asks_for_step(7, large));
   EXPECT_EQ(sent_.size(), 2u) << "the welcome and one request; others wait here";
   EXPECT_LE(traffic_.unsent, 2 * large);
   EXPECT_GT(taken, 4);
   EXPECT_LT(taken, 8) << "half of what may wait for a node";
-  EXPECT_TRUE(agents_.tell_keeper("login1", asks_for_step(8, large))) << "there is room for another job";
+  EXPECT_TRUE(agents_.tell_step_manager("login1", asks_for_step(8, large))) << "there is room for another job";
   wire::StepOrder order;
   order.set_job_key(7);
   order.mutable_attach()->set_host(std::string(large, 'h'));
@@ -192,7 +192,7 @@ TEST_F(OwnAgentsTest, What_clients_send_to_a_slow_node_waits_and_orders_go_past_
   EXPECT_EQ(ended_, 0);
 }
 
-TEST_F(OwnAgentsTest, Launches_do_not_end_a_link_and_small_words_of_keepers_are_never_lost) {
+TEST_F(OwnAgentsTest, Launches_do_not_end_a_link_and_small_words_of_step_managers_are_never_lost) {
   connect(false);
   traffic_.reads = false;
   wire::LaunchPlan plan;
@@ -203,8 +203,8 @@ TEST_F(OwnAgentsTest, Launches_do_not_end_a_link_and_small_words_of_keepers_are_
   wire::StepToNode heard;
   heard.set_job_key(7);
   heard.mutable_facts_heard()->set_number(1);
-  for (int i = 0; i < 300'000; ++i) ASSERT_TRUE(agents_.tell_keeper("login1", heard));
-  EXPECT_FALSE(agents_.tell_keeper("login1", asks_for_step(7, 1000))) << "they count";
+  for (int i = 0; i < 300'000; ++i) ASSERT_TRUE(agents_.tell_step_manager("login1", heard));
+  EXPECT_FALSE(agents_.tell_step_manager("login1", asks_for_step(7, 1000))) << "they count";
   const std::size_t before = sent_.size();
   traffic_.reads = true;
   traffic_.read_all();

@@ -228,7 +228,7 @@ void Agent::obey(const wire::ToAgent& message) {
     case wire::ToAgent::kSuspend:
       return suspend(message.suspend());
     case wire::ToAgent::kStep:
-      return supervisors_.tell_keeper(message.step());
+      return supervisors_.tell_step_manager(message.step());
     case wire::ToAgent::kStepOrder:
       return supervisors_.tell_step(message.step_order());
     case wire::ToAgent::kRelayed:

@@ -67,7 +67,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void message(std::string_view bytes) override;
   void closed(std::string_view why) override;
   void attempt_changed(const wire::AttemptStatus& status) override;
-  void keeper_said(const wire::StepFromNode& message) override;
+  void step_manager_said(const wire::StepFromNode& message) override;
   void step_sampled(const wire::StepSample& sample) override;
 
   // Steps (agent_steps.cpp)

@@ -92,7 +92,7 @@ class FakeSupervisors final : public Supervisors {
   void kill(const wire::Kill& kill) override { killed.push_back(kill.job_key()); }
   void signal(const wire::SignalAttempt& signal) override { signalled.push_back(signal.signal()); }
   void suspend(const wire::Suspend& suspend) override { suspends.push_back(suspend); }
-  void tell_keeper(const wire::StepToNode& message) override { told_keeper.push_back(message); }
+  void tell_step_manager(const wire::StepToNode& message) override { told_step_manager.push_back(message); }
   void tell_step(const wire::StepOrder& order) override { step_orders.push_back(order); }
   void forget(const wire::Forget& forget) override { forgotten.push_back(forget.job_key()); }
   void tell(std::uint64_t key, wire::AttemptStatus::State state) {
@@ -107,7 +107,7 @@ class FakeSupervisors final : public Supervisors {
   std::vector<std::uint64_t> launched, killed, forgotten;
   std::vector<std::uint32_t> signalled;
   std::vector<wire::Suspend> suspends;
-  std::vector<wire::StepToNode> told_keeper;
+  std::vector<wire::StepToNode> told_step_manager;
   std::vector<wire::StepOrder> step_orders;
 };
 

@@ -1,4 +1,4 @@
-// src/agent/agent_steps.cpp - steps on this node: they go with their attempt, and their keeper hears of them.
+// src/agent/agent_steps.cpp - steps on this node: they go with their attempt, and their step manager hears of them.
 #include "agent/agent.h"
 #include "wire/limits.h"
 #include "wire/report_words.h"
@@ -52,7 +52,7 @@ void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
     return;
   }
   const auto whole = attempts_.find(name.whole());
-  if (whole == attempts_.end()) return;  // its keeper is on another node, and hears of it through the controller
+  if (whole == attempts_.end()) return;  // its step manager is on another node, and hears of it through the controller
   // Nobody is left here to hear of it. A step manager on another node may: the controller tells it, and whoever of them
   // has no more use for it has it forgotten.
   if (is_over(whole->second)) return;
@@ -61,15 +61,15 @@ void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
   report.set_attempt(name.attempt);
   report.mutable_report()->set_node(settings_.node);
   *report.mutable_report()->mutable_status() = status;
-  supervisors_.tell_keeper(report);
+  supervisors_.tell_step_manager(report);
 }
 
-void Agent::keeper_said(const wire::StepFromNode& message) {
+void Agent::step_manager_said(const wire::StepFromNode& message) {
   const bool here = message.node() == settings_.node;
   if (message.has_launch() && here) {
     const AttemptName name = name_of(message.launch().plan());
     if (!attempts_.contains(name))
-      lines_.verbose([&] { return "launch of attempt " + text_of(name) + ", told by its keeper on this node"; });
+      lines_.verbose([&] { return "launch of attempt " + text_of(name) + ", told by its step manager on this node"; });
     if (!attempts_.contains(name)) return supervisors_.launch(message.launch().plan(), message.launch().identity());
     return follow_steps(name_of(message.launch().plan()),
                         attempts_.at(name_of(message.launch().plan())));  // told again: it has not heard of it
@@ -81,7 +81,7 @@ void Agent::keeper_said(const wire::StepFromNode& message) {
       loop_.post([this, forget = message.forget()] { this->forget(forget); });
     return;
   }
-  // Our link is all jobs'. The keeper gives its launches again.
+  // Our link is all jobs'. The step manager gives its launches again.
   if (message.has_launch() && link_ && link_->unsent() != 0 &&
       link_->unsent() + message.ByteSizeLong() > launches_unsent_max)
     return;

@@ -128,7 +128,7 @@ TEST_F(AgentTest, Words_about_steps_find_their_way_up_and_down) {
   wire::StepFromNode facts;
   facts.set_job_key(7);
   facts.mutable_facts()->set_number(3);
-  supervisors_.observer->keeper_said(facts);
+  supervisors_.observer->step_manager_said(facts);
   wire::StepSample sample;
   sample.set_inquiry(9);
   supervisors_.observer->step_sampled(sample);
@@ -141,17 +141,17 @@ TEST_F(AgentTest, Words_about_steps_find_their_way_up_and_down) {
   signal.mutable_signal()->set_signal(10);
   signal.mutable_signal()->set_step(0);
   signal.set_node("n2");
-  supervisors_.observer->keeper_said(signal);
+  supervisors_.observer->step_manager_said(signal);
   EXPECT_EQ(supervisors_.signalled, std::vector<std::uint32_t>{10});
   EXPECT_TRUE(said().empty());
   signal.set_node("n3");
-  supervisors_.observer->keeper_said(signal);
+  supervisors_.observer->step_manager_said(signal);
   EXPECT_EQ(said().size(), 1u);
   wire::ToAgent heard, order;
   heard.mutable_step()->mutable_facts_heard()->set_number(3);
   deliver(heard);
-  ASSERT_EQ(supervisors_.told_keeper.size(), 1u);
-  EXPECT_EQ(supervisors_.told_keeper[0].facts_heard().number(), 3u);
+  ASSERT_EQ(supervisors_.told_step_manager.size(), 1u);
+  EXPECT_EQ(supervisors_.told_step_manager[0].facts_heard().number(), 3u);
   order.mutable_step_order()->set_inquiry(11);
   deliver(order);
   ASSERT_EQ(supervisors_.step_orders.size(), 1u);
@@ -179,18 +179,18 @@ TEST_F(AgentTest, A_step_that_ends_after_the_tasks_here_is_reported_until_somebo
   EXPECT_EQ(supervisors_.forgotten.size(), 1u);
 }
 
-TEST_F(AgentTest, Launches_of_a_keeper_do_not_fill_the_link_that_all_jobs_share) {
+TEST_F(AgentTest, Launches_of_a_step_manager_do_not_fill_the_link_that_all_jobs_share) {
   start();
   wire::StepFromNode launch, facts;
   launch.mutable_launch()->mutable_plan()->set_environment(std::string(1u << 20, 'x'));
   launch.set_node("n3");
   facts.mutable_facts()->set_number(3);
-  supervisors_.observer->keeper_said(launch);
+  supervisors_.observer->step_manager_said(launch);
   EXPECT_EQ(said().size(), 1u);
   dialer_.unsent = reply_size_max;
-  supervisors_.observer->keeper_said(launch);
-  EXPECT_EQ(said().size(), 0u) << "the keeper gives it again";
-  supervisors_.observer->keeper_said(facts);
+  supervisors_.observer->step_manager_said(launch);
+  EXPECT_EQ(said().size(), 0u) << "the step manager gives it again";
+  supervisors_.observer->step_manager_said(facts);
   EXPECT_EQ(said().size(), 1u);
 }
 
@@ -208,7 +208,7 @@ TEST_F(AgentTest, What_the_controller_would_not_take_is_cut_or_not_sent) {
   wire::StepFromNode facts;
   facts.mutable_facts()->add_facts()->set_name(std::string(200'000, 'n'));
   said();
-  supervisors_.observer->keeper_said(facts);
+  supervisors_.observer->step_manager_said(facts);
   EXPECT_TRUE(said().empty());
 }
 

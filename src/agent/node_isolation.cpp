@@ -242,7 +242,8 @@ void NodeIsolation::make_private(const wire::LaunchPlan& plan, wire::Isolation& 
   const ContainerSettings* container = container_of(settings_, facts_.node);
   if (container == nullptr) return;
   // Several nodes of one machine may share a base.
-  // Steps beside their keeper see what the script sees; elsewhere nobody else would clear it away, so each has its own.
+  // Steps beside their step manager see what the script sees; elsewhere nobody else would clear it away, so each has
+  // its own.
   const bool apart = plan.has_step() && plan.node_name() != first_name(plan.allocation_nodes());
   out.set_private_base(private_base_ + "/" + node_folder_name(facts_.node, facts_.spool) + "_" +
                        std::to_string(plan.job_id()) + (apart ? "." + std::to_string(plan.step()) : ""));

@@ -153,10 +153,10 @@ void PrologEpilog::launch_step(AttemptName name, const wire::LaunchPlan& plan, c
   if (care.record.phase() != Record::PROLOG)
     return observer_->attempt_changed(
         end_of(name, Status::LAUNCH_FAILED, 53, "the job is over on this node", loop_.now()));
-  // Nothing is said of one that is too much: its keeper gives it again until it is.
+  // Nothing is said of one that is too much: its step manager gives it again until it is.
   const std::size_t size = memory_of(plan);
   if (!care.steps.empty() &&
-      (care.steps.size() >= keeper_backlog_count_max || care.steps_bytes + size > keeper_backlog_max))
+      (care.steps.size() >= step_manager_backlog_count_max || care.steps_bytes + size > step_manager_backlog_max))
     return;
   live_steps_.insert(name);
   care.steps_bytes += size;
@@ -216,17 +216,17 @@ void PrologEpilog::prolog_done(AttemptName name) {
   care.record.mutable_plan()->clear_script();
   care.record.mutable_plan()->clear_environment();
   const auto steps = std::exchange(care.steps, {});
-  const auto for_keeper = std::exchange(care.for_keeper, {});
-  care.steps_bytes = care.for_keeper_bytes = 0;
+  const auto for_step_manager = std::exchange(care.for_step_manager, {});
+  care.steps_bytes = care.for_step_manager_bytes = 0;
   write(care);
   inner_.launch(plan, identity);
-  for (const wire::StepToNode& message : for_keeper) inner_.tell_keeper(message);
+  for (const wire::StepToNode& message : for_step_manager) inner_.tell_step_manager(message);
   for (const auto& [step, credential] : steps) inner_.launch(step, credential);
 }
 
 void PrologEpilog::drop_steps(Care& care, const std::string& problem) {
-  care.for_keeper.clear();
-  care.steps_bytes = care.for_keeper_bytes = 0;
+  care.for_step_manager.clear();
+  care.steps_bytes = care.for_step_manager_bytes = 0;
   for (const auto& [step, credential] : std::exchange(care.steps, {})) {
     live_steps_.erase(name_of(step));
     observer_->attempt_changed(end_of(name_of(step), Status::LAUNCH_FAILED, 53, problem, loop_.now()));
@@ -293,14 +293,14 @@ void PrologEpilog::kill(const wire::Kill& kill) {
     inner_.kill(kill);
 }
 
-void PrologEpilog::tell_keeper(const wire::StepToNode& step) {
+void PrologEpilog::tell_step_manager(const wire::StepToNode& step) {
   const auto care = cares_.find({step.job_key(), step.attempt()});
-  if (care == cares_.end() || care->second.record.phase() != Record::PROLOG) return inner_.tell_keeper(step);
-  keep_for_keeper(care->second, step);
+  if (care == cares_.end() || care->second.record.phase() != Record::PROLOG) return inner_.tell_step_manager(step);
+  keep_for_step_manager(care->second, step);
 }
 
 // A prolog may take its time, and users may ask for steps as fast as they like meanwhile.
-void PrologEpilog::keep_for_keeper(Care& care, const wire::StepToNode& message) {
+void PrologEpilog::keep_for_step_manager(Care& care, const wire::StepToNode& message) {
   const auto replaces = [&](const wire::StepToNode& one) {
     if (message.has_request()) {  // the same srun asking again
       const std::string& secret = message.request().ask().step().stdio().secret();
@@ -311,20 +311,20 @@ void PrologEpilog::keep_for_keeper(Care& care, const wire::StepToNode& message) 
   const auto takes_back = [&](const wire::StepToNode& one) {
     return message.has_left() && one.has_request() && one.request().client() == message.left().client();
   };
-  std::erase_if(care.for_keeper, [&](const wire::StepToNode& one) {
+  std::erase_if(care.for_step_manager, [&](const wire::StepToNode& one) {
     if (!replaces(one) && !takes_back(one)) return false;
-    care.for_keeper_bytes -= memory_of(one);
+    care.for_step_manager_bytes -= memory_of(one);
     return true;
   });
   if (message.has_left()) return;
   const std::size_t size = memory_of(message);
-  if (is_from_client(message) &&
-      (care.for_keeper.size() >= keeper_backlog_count_max || care.for_keeper_bytes + size > keeper_backlog_max)) {
-    if (const auto answer = busy_answer(message)) observer_->keeper_said(*answer);
+  if (is_from_client(message) && (care.for_step_manager.size() >= step_manager_backlog_count_max ||
+                                  care.for_step_manager_bytes + size > step_manager_backlog_max)) {
+    if (const auto answer = busy_answer(message)) observer_->step_manager_said(*answer);
     return;
   }
-  care.for_keeper_bytes += size;
-  care.for_keeper.push_back(message);
+  care.for_step_manager_bytes += size;
+  care.for_step_manager.push_back(message);
 }
 
 void PrologEpilog::forget(const wire::Forget& forget) {

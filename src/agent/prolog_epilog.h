@@ -54,7 +54,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt& signal) override { inner_.signal(signal); }
   void suspend(const wire::Suspend& suspend) override { inner_.suspend(suspend); }
-  void tell_keeper(const wire::StepToNode& step) override;
+  void tell_step_manager(const wire::StepToNode& step) override;
   void tell_step(const wire::StepOrder& order) override {
     inner_.tell_step(order);
   }  // before the launch there is nobody to ask
@@ -70,12 +70,12 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
     Loop::TimerId timer = 0;  // what an earlier agent left is still being ended
     bool unwanted = false;    // killed before it was launched
     std::vector<std::pair<wire::LaunchPlan, wire::Credential>> steps;  // come when the prolog is done
-    std::vector<wire::StepToNode> for_keeper;
-    std::size_t steps_bytes = 0, for_keeper_bytes = 0;
+    std::vector<wire::StepToNode> for_step_manager;
+    std::size_t steps_bytes = 0, for_step_manager_bytes = 0;
   };
 
   void attempt_changed(const wire::AttemptStatus& status) override;
-  void keeper_said(const wire::StepFromNode& message) override { observer_->keeper_said(message); }
+  void step_manager_said(const wire::StepFromNode& message) override { observer_->step_manager_said(message); }
   void step_sampled(const wire::StepSample& sample) override { observer_->step_sampled(sample); }
 
   void take_up(AttemptName name);
@@ -87,7 +87,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   void begin_epilog_if_alone(AttemptName name);
   void epilog_done(AttemptName name, bool failed);
   void launch_step(AttemptName name, const wire::LaunchPlan& plan, const wire::Credential& credential);
-  void keep_for_keeper(Care& care, const wire::StepToNode& message);
+  void keep_for_step_manager(Care& care, const wire::StepToNode& message);
   void drop_steps(Care& care, const std::string& problem);
   void write(const Care& care);
   bool has_live_steps(AttemptName name) const;

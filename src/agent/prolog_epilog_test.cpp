@@ -43,7 +43,7 @@ struct FakeSupervisors final : Supervisors {
   void kill(const wire::Kill& kill) override { killed.push_back(name_of(kill)); }
   void signal(const wire::SignalAttempt&) override {}
   void suspend(const wire::Suspend&) override {}
-  void tell_keeper(const wire::StepToNode&) override { ++told; }
+  void tell_step_manager(const wire::StepToNode&) override { ++told; }
   void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget&) override {}
   SupervisorObserver* observer = nullptr;
@@ -79,7 +79,7 @@ class PrologEpilogTest : public testing::Test, protected SupervisorObserver {
     }
   }
   void attempt_changed(const Status& status) override { heard_[name_of(status)] = status; }
-  void keeper_said(const wire::StepFromNode& message) override { answers_.push_back(message.reply()); }
+  void step_manager_said(const wire::StepFromNode& message) override { answers_.push_back(message.reply()); }
   void step_sampled(const wire::StepSample&) override {}
 
   void launch(std::optional<std::uint32_t> step = {}) {
@@ -126,7 +126,7 @@ wire::StepToNode asks_for_step(std::uint64_t client, std::size_t bytes = 0) {
 TEST_F(PrologEpilogTest, launches_after_the_prolog_and_ends_after_the_epilog) {
   launch();
   launch(0);  // a step waits with it
-  hooks_->tell_keeper([] {
+  hooks_->tell_step_manager([] {
     wire::StepToNode m;
     m.set_job_key(7);
     return m;
@@ -158,20 +158,20 @@ TEST_F(PrologEpilogTest, launches_after_the_prolog_and_ends_after_the_epilog) {
 
 TEST_F(PrologEpilogTest, requests_for_steps_that_fill_a_prolog_are_to_come_again) {
   launch();
-  constexpr std::size_t large = 6u << 20, most = keeper_backlog_max / large;
-  for (std::uint64_t client = 1; client <= most + 5; ++client) hooks_->tell_keeper(asks_for_step(client, large));
+  constexpr std::size_t large = 6u << 20, most = step_manager_backlog_max / large;
+  for (std::uint64_t client = 1; client <= most + 5; ++client) hooks_->tell_step_manager(asks_for_step(client, large));
   ASSERT_EQ(answers_.size(), 5u);
   EXPECT_EQ(answers_[0].client(), most + 1);
   EXPECT_EQ(answers_[0].news().kind(), wire::StepNews::WAITING);
   EXPECT_TRUE(answers_[0].news().ask_again());
   wire::StepToNode at_once = asks_for_step(100, large);
   at_once.mutable_request()->mutable_ask()->set_immediate(true);
-  hooks_->tell_keeper(at_once);
+  hooks_->tell_step_manager(at_once);
   EXPECT_EQ(answers_.back().failure().code(), 2016u) << "srun --immediate does not wait";
   wire::StepToNode end;
   end.set_job_key(7);
   end.mutable_end()->set_exit_code(1);
-  hooks_->tell_keeper(end);
+  hooks_->tell_step_manager(end);
   EXPECT_EQ(answers_.size(), 6u) << "the end of an allocation always has a place";
   programs_->end(0);
   EXPECT_EQ(supervisors_.told, static_cast<int>(most) + 1);
@@ -179,14 +179,14 @@ TEST_F(PrologEpilogTest, requests_for_steps_that_fill_a_prolog_are_to_come_again
 
 TEST_F(PrologEpilogTest, who_asks_for_a_step_again_or_leaves_during_a_prolog_takes_no_second_place) {
   launch();
-  for (std::uint64_t client = 1; client <= 2 * keeper_backlog_count_max; ++client) {
+  for (std::uint64_t client = 1; client <= 2 * step_manager_backlog_count_max; ++client) {
     wire::StepToNode left;
     left.set_job_key(7);
     left.mutable_left()->set_client(client);
-    hooks_->tell_keeper(asks_for_step(client));
-    hooks_->tell_keeper(left);
+    hooks_->tell_step_manager(asks_for_step(client));
+    hooks_->tell_step_manager(left);
   }
-  for (int i = 0; i < 100; ++i) hooks_->tell_keeper(asks_for_step(1, 6u << 20));
+  for (int i = 0; i < 100; ++i) hooks_->tell_step_manager(asks_for_step(1, 6u << 20));
   EXPECT_TRUE(answers_.empty());
   programs_->end(0);
   EXPECT_EQ(supervisors_.told, 1);
@@ -201,7 +201,7 @@ TEST_F(PrologEpilogTest, launches_of_steps_that_fill_a_prolog_are_not_taken_and_
     plan.set_step(step);
     hooks_->launch(plan, {});
   }
-  EXPECT_EQ(heard_.size(), 11u) << "the job and ten of its steps; the keeper gives the others again";
+  EXPECT_EQ(heard_.size(), 11u) << "the job and ten of its steps; the step manager gives the others again";
   programs_->end(0);
   EXPECT_EQ(supervisors_.launched.size(), 11u);
 }

@@ -35,12 +35,12 @@ SpoolSupervisors::SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirect
       readiness_(readiness),
       spool_(std::move(spool)),
       settings_(std::move(settings)),
-      nursery_(settings_.step_program) {}
+      starter_(settings_.step_program) {}
 
 SpoolSupervisors::~SpoolSupervisors() {
   for (const auto& [name, sweeps] : sweeps_) loop_.cancel(sweeps.timer);
   for (auto& [name, attempt] : attempts_) detach(attempt);
-  nursery_.reap();
+  starter_.reap();
 }
 
 std::vector<wire::AttemptStatus> SpoolSupervisors::adopt(SupervisorObserver& observer) {
@@ -115,11 +115,11 @@ void SpoolSupervisors::detach(Attempt& attempt) {
 // For what others than the controller cause. One that is stopped, or slow, must not fill our memory.
 bool SpoolSupervisors::Attempt::has_room_for(std::size_t bytes) const {
   const std::size_t waiting = unsent.size() - sent;
-  return waiting == 0 || waiting + bytes <= keeper_backlog_max;
+  return waiting == 0 || waiting + bytes <= step_manager_backlog_max;
 }
 
 void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credential& credential) {
-  nursery_.reap();
+  starter_.reap();
   const AttemptName name = name_of(plan);
   Attempt& attempt = attempts_[name];
   attempt.status.set_job_key(name.job_key);
@@ -129,7 +129,7 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   attempt.status.set_started_at_us(loop_.now().value);
   if (const auto created = spool_.create(name); !created)
     return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, created.error().story, wire::AttemptStatus::OF_NODE);
-  const auto fd = nursery_.start_supervisor();
+  const auto fd = starter_.start_supervisor();
   if (!fd) return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, fd.error().story, wire::AttemptStatus::OF_NODE);
   attach(name, attempt, *fd);
   wire::ToStep order;
@@ -192,7 +192,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
   for (const wire::LogLine& line : words->lines) settings_.said(line);
   for (const wire::StepSample& sample : words->samples) observer_->step_sampled(sample);
   for (const wire::StepFromNode& step : words->steps) {
-    observer_->keeper_said(step);
+    observer_->step_manager_said(step);
     if (!attempts_.contains(name)) return;  // whoever heard it may have let go of this one
   }
   if (!words->status) return;
@@ -212,7 +212,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
 void SpoolSupervisors::connection_lost(AttemptName name) {
   Attempt& attempt = attempts_.at(name);
   detach(attempt);
-  nursery_.reap();
+  starter_.reap();
   if (attempt.status.state() == wire::AttemptStatus::ENDED) return;
   auto record = spool_.read(name);
   if (!record) {
@@ -319,13 +319,13 @@ void SpoolSupervisors::suspend(const wire::Suspend& suspend) {
   send(name_of(suspend), message);
 }
 
-void SpoolSupervisors::tell_keeper(const wire::StepToNode& step) {
+void SpoolSupervisors::tell_step_manager(const wire::StepToNode& step) {
   wire::ToStep message;
   *message.mutable_step() = step;
-  const AttemptName keeper{step.job_key(), step.attempt()};
-  if (!is_from_client(step)) return send(keeper, message);
-  if (send_if_room(keeper, message)) return;
-  if (const auto answer = busy_answer(step)) observer_->keeper_said(*answer);
+  const AttemptName step_manager{step.job_key(), step.attempt()};
+  if (!is_from_client(step)) return send(step_manager, message);
+  if (send_if_room(step_manager, message)) return;
+  if (const auto answer = busy_answer(step)) observer_->step_manager_said(*answer);
 }
 
 void SpoolSupervisors::tell_step(const wire::StepOrder& order) {
@@ -353,7 +353,7 @@ void SpoolSupervisors::forget(const wire::Forget& forget) {
   detach(found->second);
   attempts_.erase(found);
   spool_.forget(name);
-  nursery_.reap();
+  starter_.reap();
 }
 
 }  // namespace millrace

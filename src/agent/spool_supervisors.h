@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "agent.pb.h"
-#include "agent/nursery.h"
 #include "agent/readiness.h"
 #include "agent/spool_directory.h"
+#include "agent/supervisor_starter.h"
 #include "ports/loop.h"
 #include "ports/supervisors.h"
 #include "wire/frame.h"
@@ -47,7 +47,7 @@ class SpoolSupervisors final : public Supervisors {
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt& signal) override;
   void suspend(const wire::Suspend& suspend) override;
-  void tell_keeper(const wire::StepToNode& step) override;
+  void tell_step_manager(const wire::StepToNode& step) override;
   void tell_step(const wire::StepOrder& order) override;
   void forget(const wire::Forget& forget) override;
   void tell_all(const wire::GpuReadings& readings);  // those that run
@@ -92,7 +92,7 @@ class SpoolSupervisors final : public Supervisors {
   };
   std::map<AttemptName, Sweeps> sweeps_;
   int never_began_ = 0;  // in a row
-  Nursery nursery_;
+  SupervisorStarter starter_;
 };
 
 }  // namespace millrace

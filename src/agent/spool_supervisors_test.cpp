@@ -96,7 +96,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
     credential.set_boot_id("boot");
     supervisors_->launch(plan, credential);
   }
-  void keeper_said(const wire::StepFromNode& message) override { answers_.push_back(message.reply()); }
+  void step_manager_said(const wire::StepFromNode& message) override { answers_.push_back(message.reply()); }
   void step_sampled(const wire::StepSample&) override {}
   void attempt_changed(const wire::AttemptStatus& status) override {
     last_ = status;
@@ -203,7 +203,7 @@ TEST_F(SpoolSupervisorsTest, What_clients_ask_of_a_supervisor_that_does_not_read
   message.mutable_request()->mutable_ask()->set_environment(std::string(6u << 20, 'x'));
   for (std::uint64_t number = 1; number <= 20; ++number) {
     message.mutable_request()->set_number(number);
-    supervisors_->tell_keeper(message);
+    supervisors_->tell_step_manager(message);
   }
   EXPECT_GE(answers_.size(), 9u) << "ten requests wait at most, and what the socket takes";
   EXPECT_LE(answers_.size(), 10u);

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "step/attempt/supervisor.h"
 #include "step/container/oci_bundle.h"
-#include "step/launch/nursery.h"
+#include "step/launch/prefork_server.h"
 #include "step/mpi/pmix_server.h"
 #include "wire/limits.h"
 
@@ -95,8 +95,8 @@ int main(int count, char** arguments) {
     return 0;
   }
   if (count == 2 && std::strcmp(arguments[1], "--pmix") == 0) return serve_pmix(STDIN_FILENO);
-  if (count == 2 && std::strcmp(arguments[1], "--nursery") == 0) {
-    const int socket = serve_nursery(agent_socket);
+  if (count == 2 && std::strcmp(arguments[1], "--prefork") == 0) {
+    const int socket = serve_prefork(agent_socket);
     if (socket < 0) return 0;
     if (socket != agent_socket && dup2(socket, agent_socket) < 0) return 1;
     if (socket != agent_socket) close(socket);

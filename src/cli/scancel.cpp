@@ -194,7 +194,7 @@ int report(const Command& command, const ScancelDraft& draft, const wire::JobsCh
   return code;
 }
 
-// One request each: a step is signalled where it runs, and its keeper answers.
+// One request each: a step is signalled where it runs, and its step manager answers.
 int cancel_step(const Command& command, const ScancelDraft& draft, Session& session, const wire::StepName& step) {
   const std::string shown = step_text(step);
   if (draft.interactive) {

@@ -325,7 +325,7 @@ void tell_number(int tell, std::uint32_t job_id, std::uint32_t step_id) {
   close(nowhere);
 }
 
-// Inside an allocation: the keeper of its steps finds the nodes.
+// Inside an allocation: its step manager finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id,
              std::optional<int> tell = {}) {
   if (tell) settle_async(all.draft);

@@ -634,7 +634,7 @@ int SrunConsole::loop(Session& session) {
       watching_ = (*reply)->more();
       if ((*reply)->has_failure() && step_ask_) {
         for (const std::string& note : (*reply)->failure().notes()) say_error(command_, note);
-        if (created_) {  // asked again after a break, and the keeper has gone: the tasks say the rest
+        if (created_) {  // asked again after a break, and the step manager has gone: the tasks say the rest
           if (job_ended_us_ == 0) job_ended_us_ = now_us();
           break;
         }

@@ -59,8 +59,8 @@ class SrunConsole {
   int run_parts(Session& session, const SessionOptions& options, std::vector<wire::CreateStep> asks, JobOf job_of);
 
  private:
-  // What a node was told may be lost with its agent; and a keeper gives up parts whose srun it has not heard of for
-  // some minutes.
+  // What a node was told may be lost with its agent; and a step manager gives up parts whose srun it has not heard of
+  // for some minutes.
   static constexpr std::int64_t ask_again_us = 20'000'000;
   static constexpr std::int64_t watch_retry_us = 1'000'000;
   static constexpr std::int64_t busy_retry_us = 5'000'000;  // nobody keeps our request

@@ -129,7 +129,7 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
   wire::SubmitJob ask;
   ask.set_environment(job_environment(first));
   *ask.mutable_job() = allocation_of(first.job);
-  *ask.mutable_job()->mutable_stdio() = asks.front().step().stdio();  // its keeper sees by it whether we live
+  *ask.mutable_job()->mutable_stdio() = asks.front().step().stdio();  // its step manager sees by it whether we live
   for (std::size_t i = 1; i < parts.size(); ++i) *ask.add_more_components() = allocation_of(parts[i].all.draft.job);
   ask.set_test_only(first.test_only);
   return with_srun_hooks(command, first, settings, [&] {

@@ -127,8 +127,8 @@ void Controller::node_reported(ResourceManager& by, const std::string& node, con
 
 void Controller::node_unreachable(ResourceManager& by, const std::string& node) { reports_.unreachable(by, node); }
 
-void Controller::keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) {
-  if (const auto from = links_.own(by, node)) steps_.keeper_said(*from, message);
+void Controller::step_manager_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) {
+  if (const auto from = links_.own(by, node)) steps_.step_manager_said(*from, message);
 }
 
 void Controller::step_sampled(ResourceManager& by, const std::string& node, const wire::StepSample& sample) {

@@ -55,7 +55,7 @@ class Controller final : public ResourceObserver {
   void node_reported(ResourceManager& by, const std::string& node, const std::vector<AttemptReport>& attempts,
                      const wire::Telemetry& telemetry) override;
   void node_unreachable(ResourceManager& by, const std::string& node) override;
-  void keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) override;
+  void step_manager_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) override;
   void step_sampled(ResourceManager& by, const std::string& node, const wire::StepSample& sample) override;
 
  private:

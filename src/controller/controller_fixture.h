@@ -70,7 +70,7 @@ class SilentNodes final : public ResourceManager {
   }
   void kill(const std::string&, const wire::Kill&) override { ++kills; }
   void forget(const std::string&, const wire::Forget&) override { ++forgets; }
-  bool tell_keeper(const std::string&, const wire::StepToNode& message) override {
+  bool tell_step_manager(const std::string&, const wire::StepToNode& message) override {
     told.push_back(message);
     return has_room;
   }

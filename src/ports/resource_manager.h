@@ -38,7 +38,8 @@ struct AttemptReport {
   bool epilog_failed = false;
   std::optional<std::uint32_t> step{};  // of this attempt; not set: the attempt itself
   StepUsage usage{};                    // once ended
-  std::vector<ReportedStep> steps{};  // of an ended attempt: what its keeper had not told, or did not know to be heard
+  std::vector<ReportedStep>
+      steps{};  // of an ended attempt: what its step manager had not told, or did not know to be heard
 };
 
 struct NodeRegistration {
@@ -61,8 +62,8 @@ class ResourceManager {
                       const std::string& boot_id) = 0;
   virtual void kill(const std::string& node, const wire::Kill& kill) = 0;
   virtual void forget(const std::string& node, const wire::Forget& forget) = 0;
-  // To the keeper of a job's steps, on this node. False: too much of clients is on its way there, and this is not.
-  virtual bool tell_keeper(const std::string& node, const wire::StepToNode& message) = 0;
+  // To the step manager of a job, on this node. False: too much of clients is on its way there, and this is not.
+  virtual bool tell_step_manager(const std::string& node, const wire::StepToNode& message) = 0;
   virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
   virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
   virtual bool tell_step(const std::string& node,
@@ -84,8 +85,8 @@ class ResourceObserver {
   virtual void node_reported(ResourceManager& by, const std::string& node, const std::vector<AttemptReport>& attempts,
                              const wire::Telemetry& telemetry) = 0;
   virtual void node_unreachable(ResourceManager& by, const std::string& node) = 0;
-  // The keeper of a job's steps on this node answers a client, or wants something done on another node of its job.
-  virtual void keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) = 0;
+  // The step manager of a job on this node answers a client, or wants something done on another node of its job.
+  virtual void step_manager_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) = 0;
   // A supervisor there answers an inquiry.
   virtual void step_sampled(ResourceManager& by, const std::string& node, const wire::StepSample& sample) = 0;
 };

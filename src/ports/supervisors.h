@@ -27,8 +27,8 @@ class SupervisorObserver {
   virtual ~SupervisorObserver() = default;
   // Something changed about one attempt. Called on the agent's loop.
   virtual void attempt_changed(const wire::AttemptStatus& status) = 0;
-  // A step keeper wants something done, here or on another node of its job, or answers a client.
-  virtual void keeper_said(const wire::StepFromNode& message) = 0;
+  // A step manager wants something done, here or on another node of its job, or answers a client.
+  virtual void step_manager_said(const wire::StepFromNode& message) = 0;
   // A supervisor answers an inquiry.
   virtual void step_sampled(const wire::StepSample& sample) = 0;
 };
@@ -49,7 +49,7 @@ class Supervisors {
   virtual void signal(const wire::SignalAttempt& signal) = 0;
   virtual void suspend(const wire::Suspend& suspend) = 0;  // stop its processes, or let them go on
   // To the supervisor of the attempt, which keeps the steps of its job if this is the job's first node.
-  virtual void tell_keeper(const wire::StepToNode& step) = 0;
+  virtual void tell_step_manager(const wire::StepToNode& step) = 0;
   virtual void tell_step(const wire::StepOrder& order) = 0;
   virtual void forget(const wire::Forget& forget) = 0;  // only of an ended attempt
 };

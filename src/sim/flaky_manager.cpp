@@ -29,7 +29,8 @@ void FlakyManager::report(const std::string& node) {
   observer_->node_reported(*this, node, attempts_[node], wire::Telemetry{});
 }
 
-// As if a keeper there had said so: of its own jobs or others', on nodes that need not be the job's, again and again.
+// As if a step manager there had said so: of its own jobs or others', on nodes that need not be the job's, again and
+// again.
 void FlakyManager::tell_of_steps(const std::string& node) {
   Prng& random = world_.random;
   wire::StepFromNode message;
@@ -46,7 +47,7 @@ void FlakyManager::tell_of_steps(const std::string& node) {
     fact.set_started_at_us(static_cast<std::int64_t>(random.below(2)) * world_.now().value * 2);
     fact.set_ended(random.chance(1, 2));
   }
-  observer_->keeper_said(*this, random.chance(1, 4) && !foreign_.empty() ? foreign_[0] : node, message);
+  observer_->step_manager_said(*this, random.chance(1, 4) && !foreign_.empty() ? foreign_[0] : node, message);
 }
 
 void FlakyManager::turn() {

@@ -20,7 +20,7 @@ class FlakyManager final : public ResourceManager {
               const std::string& boot_id) override;
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, const wire::Forget& forget) override;
-  bool tell_keeper(const std::string&, const wire::StepToNode&) override { return true; }
+  bool tell_step_manager(const std::string&, const wire::StepToNode&) override { return true; }
   bool tell_step(const std::string&, const wire::StepOrder&) override { return true; }
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string& node, const wire::Suspend& suspend) override;

@@ -180,7 +180,7 @@ void SimNode::begin_script(const wire::LaunchPlan& plan, const wire::Credential&
   const AttemptKey key{plan.job_key(), plan.attempt()};
   SimScript::Outside outside;
   outside.send = [this](const wire::StepFromNode& message) {
-    if (observer_) observer_->keeper_said(message);
+    if (observer_) observer_->step_manager_said(message);
     return observer_ != nullptr;
   };
   outside.changed = [this, key] { look_at_script(key); };
@@ -242,7 +242,7 @@ bool SimNode::is_suspended(const AttemptKey& key) const {
   return it != spool_.end() && it->second.status.suspended();
 }
 
-void SimNode::tell_keeper(const wire::StepToNode& message) {
+void SimNode::tell_step_manager(const wire::StepToNode& message) {
   const auto it = spool_.find({message.job_key(), message.attempt()});
   if (it != spool_.end() && it->second.script) it->second.script->hear(message);
 }

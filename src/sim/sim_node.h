@@ -94,7 +94,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt&) override {}
   void suspend(const wire::Suspend& suspend) override;
-  void tell_keeper(const wire::StepToNode& message) override;
+  void tell_step_manager(const wire::StepToNode& message) override;
   void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget& forget) override;
   wire::Inventory inventory() override;

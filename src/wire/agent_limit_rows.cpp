@@ -67,7 +67,7 @@ constexpr MessageLimits report{"AgentReport", report_rows};
 constexpr FieldLimit relayed_rows[] = {text(4, "request", request_size_max)};
 constexpr MessageLimits relayed{"RelayedRequest", relayed_rows}, relay_closed = plain("RelayClosed");
 
-// ---- keepers of steps ----
+// ---- step managers of steps ----
 
 constexpr FieldLimit failure_rows[] = {text(2, "text", words), texts(3, "notes", words, 1024, 1024 * kib)};
 constexpr MessageLimits failure{"Failure", failure_rows};
@@ -132,24 +132,26 @@ constexpr FieldLimit step_launch_rows[] = {one(1, "plan", launch_plan, agent_fra
 constexpr MessageLimits step_launch{"StepLaunch", step_launch_rows};
 
 constexpr MessageLimits kill = plain("Kill"), forget = plain("Forget"), signal = plain("SignalAttempt");
-constexpr FieldLimit from_keeper_rows[] = {one(3, "reply", step_reply),
-                                           one(4, "launch", step_launch, agent_frame_max),
-                                           one(5, "kill", kill),
-                                           one(6, "forget", forget),
-                                           text(7, "node"),
-                                           one(600, "facts", step_facts, agent_frame_max),
-                                           one(601, "signal", signal)};
-constexpr MessageLimits from_keeper{"StepFromNode", from_keeper_rows};
+constexpr FieldLimit from_step_manager_rows[] = {one(3, "reply", step_reply),
+                                                 one(4, "launch", step_launch, agent_frame_max),
+                                                 one(5, "kill", kill),
+                                                 one(6, "forget", forget),
+                                                 text(7, "node"),
+                                                 one(600, "facts", step_facts, agent_frame_max),
+                                                 one(601, "signal", signal)};
+constexpr MessageLimits from_step_manager{"StepFromNode", from_step_manager_rows};
 
 constexpr MessageLimits task_sample = plain("TaskSample");
 constexpr FieldLimit sample_rows[] = {text(5, "node"), many(7, "tasks", task_sample, 64 * kib),
                                       numbers(8, "other_pids", by_task)};
 constexpr MessageLimits sample{"StepSample", sample_rows};
 
-constexpr FieldLimit to_controller_rows[] = {
-    one(10, "hello", hello, agent_frame_max),       one(11, "report", report, agent_frame_max),
-    one(12, "relayed", relayed, agent_frame_max),   one(13, "relay_closed", relay_closed),
-    one(550, "step", from_keeper, agent_frame_max), one(600, "sample", sample)};
+constexpr FieldLimit to_controller_rows[] = {one(10, "hello", hello, agent_frame_max),
+                                             one(11, "report", report, agent_frame_max),
+                                             one(12, "relayed", relayed, agent_frame_max),
+                                             one(13, "relay_closed", relay_closed),
+                                             one(550, "step", from_step_manager, agent_frame_max),
+                                             one(600, "sample", sample)};
 constexpr MessageLimits to_controller{"ToController", to_controller_rows};
 
 }  // namespace

@@ -51,11 +51,11 @@ constexpr std::size_t input_piece_max = 1u << 20;
 constexpr std::size_t launch_burst_max = 32u << 20;
 static_assert(launch_burst_max < 2 * reply_size_max);
 
-// What waits for one keeper of steps, at each place where it may have to: requests for steps come as fast as their user
-// likes. What is beyond is to come again.
-constexpr std::size_t keeper_backlog_max = 64u << 20;
-constexpr std::size_t keeper_backlog_count_max = 4096;
-static_assert(2 * request_size_max <= keeper_backlog_max, "two requests of any size may wait");
+// What waits for one step manager, at each place where it may have to: requests for steps come as fast as
+// their user likes. What is beyond is to come again.
+constexpr std::size_t step_manager_backlog_max = 64u << 20;
+constexpr std::size_t step_manager_backlog_count_max = 4096;
+static_assert(2 * request_size_max <= step_manager_backlog_max, "two requests of any size may wait");
 
 // What is too large, in words for its user.
 Result<void> check_sizes(const wire::JobDescription& job, std::string_view environment, std::string_view script);

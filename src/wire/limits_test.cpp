@@ -41,10 +41,10 @@ TEST(Limits, The_largest_step_fits_every_frame_on_its_way) {
   ask.mutable_step()->mutable_step_options()->set_multi_prog(std::string(4u << 20, 'm'));
   ASSERT_TRUE(check_sizes(ask.step(), ask.environment(), ""));
   EXPECT_LE(request.ByteSizeLong(), request_size_max);
-  wire::ToStep to_keeper;
-  *to_keeper.mutable_step()->mutable_request()->mutable_ask() = ask;
-  EXPECT_LE(to_keeper.ByteSizeLong(), supervisor_frame_max);
-  // From the keeper to the agent of another node, with all that a large cluster adds.
+  wire::ToStep to_step_manager;
+  *to_step_manager.mutable_step()->mutable_request()->mutable_ask() = ask;
+  EXPECT_LE(to_step_manager.ByteSizeLong(), supervisor_frame_max);
+  // From the step manager to the agent of another node, with all that a large cluster adds.
   wire::FromStep launch;
   wire::LaunchPlan& plan = *launch.mutable_step()->mutable_launch()->mutable_plan();
   plan.set_environment(ask.environment());

@@ -43,7 +43,7 @@ std::optional<wire::StepFromNode> busy_answer(const wire::StepToNode& asked) {
   }
   reply.mutable_failure()->set_code(nodes_busy);
   reply.mutable_failure()->set_text(busy_text);
-  reply.mutable_failure()->add_notes("too much waits for the keeper of the job's steps already");
+  reply.mutable_failure()->add_notes("too much waits for the step manager of the job already");
   return message;
 }
 

@@ -1,4 +1,4 @@
-// src/wire/step_facts.h - what keepers tell of steps, between core's types and the wire's.
+// src/wire/step_facts.h - what step managers tell of steps, between core's types and the wire's.
 #pragma once
 
 #include "agent.pb.h"

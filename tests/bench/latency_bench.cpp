@@ -36,7 +36,7 @@ class QuietNodes final : public ResourceManager {
   void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
   void kill(const std::string&, const wire::Kill&) override {}
   void forget(const std::string&, const wire::Forget&) override {}
-  bool tell_keeper(const std::string&, const wire::StepToNode&) override { return true; }
+  bool tell_step_manager(const std::string&, const wire::StepToNode&) override { return true; }
   bool tell_step(const std::string&, const wire::StepOrder&) override { return true; }
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string&, const wire::Suspend&) override {}

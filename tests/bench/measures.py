@@ -264,7 +264,7 @@ class Bench:
 
 
 def supervisors_of(cluster):
-    """Pids of supervisors below the cluster's spool; the nursery, which waits to become one, is none."""
+    """Pids of supervisors below the cluster's spool; the prefork server, which waits to become one, is none."""
     found = []
     for entry in Path("/proc").iterdir():
         try:

@@ -44,7 +44,7 @@ class NamedPrograms final : public Programs {
 class Listener final : public SupervisorObserver {
  public:
   void attempt_changed(const wire::AttemptStatus& status) override { last = status; }
-  void keeper_said(const wire::StepFromNode&) override {}
+  void step_manager_said(const wire::StepFromNode&) override {}
   void step_sampled(const wire::StepSample&) override {}
   wire::AttemptStatus last;
 };

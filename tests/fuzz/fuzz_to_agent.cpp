@@ -52,7 +52,7 @@ FUZZ_BINARY(to_agent) {
 }
 
 FUZZ_SEEDS(from_step) {
-  wire::FromStep ended, said, sampled, keeper;
+  wire::FromStep ended, said, sampled, step_manager;
   ended.mutable_status()->set_job_key(7);
   ended.mutable_status()->set_state(wire::AttemptStatus::ENDED);
   said.mutable_log()->set_text("done");
@@ -60,7 +60,7 @@ FUZZ_SEEDS(from_step) {
   sampled.mutable_sample()->add_tasks()->set_pid(12);
   std::vector<std::string> out{only(ended), only(said), only(sampled)};
   for (const std::uint32_t body : {3u, 4u, 5u, 6u, 600u, 601u}) {
-    wire::StepFromNode& step = *keeper.mutable_step();
+    wire::StepFromNode& step = *step_manager.mutable_step();
     step.set_job_key(7);
     step.set_node("n1");
     if (body == 3) step.mutable_reply()->set_client(1);
@@ -70,7 +70,7 @@ FUZZ_SEEDS(from_step) {
     if (body == 6) step.mutable_forget()->set_job_key(7);
     if (body == 600) step.mutable_facts()->add_facts()->set_id(1);
     if (body == 601) step.mutable_signal()->set_job_key(7);
-    out.push_back(only(keeper));
+    out.push_back(only(step_manager));
   }
   return out;
 }
@@ -88,7 +88,7 @@ FUZZ_BINARY(from_step) {
     const auto words = hear_supervisor(reader, name, frame(each));
     if (!words) return;
     for (const wire::StepSample& sample : words->samples) agent.observer().step_sampled(sample);
-    for (const wire::StepFromNode& step : words->steps) agent.observer().keeper_said(step);
+    for (const wire::StepFromNode& step : words->steps) agent.observer().step_manager_said(step);
     if (words->status) fuzz::must(name_of(*words->status) == name, "a supervisor speaks for its own attempt");
     if (words->status) agent.observer().attempt_changed(*words->status);
     agent.run();

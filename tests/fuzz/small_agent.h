@@ -19,7 +19,7 @@ class QuietSupervisors final : public Supervisors {
   void kill(const wire::Kill&) override {}
   void signal(const wire::SignalAttempt&) override {}
   void suspend(const wire::Suspend&) override {}
-  void tell_keeper(const wire::StepToNode&) override {}
+  void tell_step_manager(const wire::StepToNode&) override {}
   void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget&) override {}
 

@@ -679,7 +679,7 @@ class History {
         happen(events);
   }
 
-  // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was.
+  // A step manager tells of steps: new ones, old ones again, ends of what runs, has ended or never was.
   void report_steps() {
     const auto key = any_job();
     if (!key) return;

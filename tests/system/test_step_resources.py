@@ -122,7 +122,7 @@ wait; echo all over"""
                                  "-N2", "-n4", "--ntasks-per-node=2", "--gres=gpu:2", name="far_devices")
     lines = sorted(line for line in out.split("\n") if line[:2] in ("0:", "1:", "2:", "3:"))
     checks.that("a gpu for each task of two nodes", lines == ["0: n1 0", "1: n1 1", "2: n2 0", "3: n2 1"], out)
-    checks.that("the controller gives a step elsewhere what the keeper chose", "sees 0 has 0 of 0,1 on n2" in out and out.count("opens") == 1, out)
+    checks.that("the controller gives a step elsewhere what the step manager chose", "sees 0 has 0 of 0,1 on n2" in out and out.count("opens") == 1, out)
 
 
 def test_layout(checks, cluster):

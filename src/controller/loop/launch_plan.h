@@ -22,7 +22,8 @@ struct ClusterFacts {
 // Without the payloads; those are read from the log.
 wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts);
 
-// What root's programs on the node are told of the site, and the site's own programs: never what a keeper says of it.
+// What root's programs on the node are told of the site, and the site's own programs: never what a step manager says of
+// it.
 void put_site(const ClusterFacts& facts, wire::LaunchPlan& to);
 
 }  // namespace millrace

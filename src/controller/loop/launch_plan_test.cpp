@@ -121,7 +121,7 @@ TEST(LaunchPlan, Names_the_tasks_of_its_own_component_alone) {
   }
 }
 
-// A keeper, whatever it wrote, gives a step nothing that its job does not have.
+// A step manager, whatever it wrote, gives a step nothing that its job does not have.
 TEST(StepGrants, Are_some_of_what_the_job_has) {
   Job job;
   job.placement = SharedValue(Placement{});

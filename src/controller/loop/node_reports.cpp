@@ -17,7 +17,7 @@ namespace {
 constexpr Duration tick_every = seconds(1);
 constexpr Duration worth_saying = seconds(5);  // of a difference between clocks
 
-// Where the keeper of its steps is.
+// Where its step manager is.
 bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
   const Job* job = state.find_job(report.key);
   return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node &&

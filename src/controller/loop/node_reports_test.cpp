@@ -106,7 +106,7 @@ TEST_F(NodeReportsTest, A_line_for_a_job_does_not_steer_the_terminal_that_shows_
   EXPECT_TRUE(silent.note == "\\x01" + many.substr(0, 4091)) << "no letter is cut in two";
 }
 
-TEST_F(NodeReportsTest, A_step_is_to_be_asked_for_again_while_its_keeper_has_not_come_back_to_this_controller) {
+TEST_F(NodeReportsTest, A_step_is_to_be_asked_for_again_while_its_step_manager_has_not_come_back_to_this_controller) {
   const JobKey key = run_job({0, 1});
   start();
   wire::Request step;
@@ -144,7 +144,7 @@ TEST_F(NodeReportsTest, A_step_that_is_asked_for_again_and_again_is_one_request)
     world.step();
   }
   run();
-  EXPECT_EQ(refused, 0u) << "the keeper has not answered, and only the last one counts";
+  EXPECT_EQ(refused, 0u) << "the step manager has not answered, and only the last one counts";
   for (std::uint64_t number = 301; number <= 600; ++number) {
     ask.mutable_step()->mutable_stdio()->set_secret(std::to_string(number));
     send(number);
@@ -217,14 +217,14 @@ TEST_F(NodeReportsTest, A_step_is_not_launched_where_the_tasks_of_its_job_are_th
   word.set_job_key(key.value);
   word.set_node("n2");
   word.mutable_launch()->mutable_plan()->set_step(1);
-  controller->keeper_said(silent, "n1", word);
+  controller->step_manager_said(silent, "n1", word);
   EXPECT_TRUE(silent.launched.empty());
   ASSERT_EQ(silent.told.size(), 1u);
   EXPECT_EQ(silent.told[0].report().status().end(), wire::AttemptStatus::LAUNCH_FAILED);
   EXPECT_EQ(silent.told[0].report().node(), "n2");
 }
 
-TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_keeper_on_another_node_says) {
+TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_step_manager_on_another_node_says) {
   const JobKey key = run_job({0, 1});
   start();
   report("n1", {});
@@ -239,7 +239,7 @@ TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_keeper_on_an
   plan.set_cluster("mine");
   plan.set_task_prolog("/tmp/mine");
   plan.set_partition("mine");
-  controller->keeper_said(silent, "n1", word);
+  controller->step_manager_said(silent, "n1", word);
   ASSERT_EQ(silent.launched.size(), 1u);
   EXPECT_EQ(silent.launched[0].config_path(), ControllerSettings{}.cluster.config_path);
   EXPECT_EQ(silent.launched[0].cluster(), ControllerSettings{}.cluster.cluster_name);
@@ -247,7 +247,7 @@ TEST_F(NodeReportsTest, What_root_is_told_of_the_site_is_not_what_a_keeper_on_an
   EXPECT_EQ(silent.launched[0].partition(), "p");
 }
 
-TEST_F(NodeReportsTest, A_keeper_has_so_many_steps_on_another_node_and_no_more) {
+TEST_F(NodeReportsTest, A_step_manager_has_so_many_steps_on_another_node_and_no_more) {
   const JobKey key = run_job({0, 1});
   start();
   report("n1", {});
@@ -258,7 +258,7 @@ TEST_F(NodeReportsTest, A_keeper_has_so_many_steps_on_another_node_and_no_more) 
   word.set_node("n2");
   for (std::uint32_t step = 0; step < 3000; ++step) {
     word.mutable_launch()->mutable_plan()->set_step(step);
-    controller->keeper_said(silent, "n1", word);
+    controller->step_manager_said(silent, "n1", word);
   }
   EXPECT_EQ(silent.launched.size(), 1024u);
 }

@@ -91,7 +91,7 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
       else if (!report.ended && !may_have_steps(job, report.attempt, here))
         intents.emplace_back(
             KillIntent{report.key, report.attempt, job ? why_of(*job) : KillWhy::not_wanted, report.step});
-      continue;  // otherwise their keeper sees to them
+      continue;  // otherwise their step manager sees to them
     }
     const bool wanted = job && job->attempt == report.attempt && job->placement &&
                         std::ranges::binary_search((*node)->jobs, report.key) && runs_here(*job, here);

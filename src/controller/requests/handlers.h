@@ -66,7 +66,7 @@ class StepCommands final : public RequestHandler {
   // Null: refused. `as_owner`: something will run or be typed as the owner of the job.
   const Job* job_for_steps(std::uint32_t id, bool as_owner = false);
   const Job* job_of_step(const wire::StepName& name, bool as_owner = false);
-  std::vector<const Job*> keepers_of(const Job& job, const wire::StepName& name) const;
+  std::vector<const Job*> step_managers_of(const Job& job, const wire::StepName& name) const;
 };
 
 // node_commands.cpp

@@ -63,12 +63,12 @@ void StepCommands::signal(const wire::SignalStep& ask) {
   signal.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
   signal.set_step(id);
   signal.set_signal(ask.signal());
-  // The first keeper answers; where a whole heterogeneous job was named, the parts of the step in its other components
-  // go with it.
-  for (const Job* each : keepers_of(*job, ask.step())) {
+  // The first step manager answers; where a whole heterogeneous job was named, the parts of the step in its other
+  // components go with it.
+  for (const Job* each : step_managers_of(*job, ask.step())) {
     message.set_job_key(each->key.value);
     message.set_attempt(each->attempt.value);
-    const bool told = c_.steps.tell_keeper(*each, message);
+    const bool told = c_.steps.tell_step_manager(*each, message);
     if (!told && signal.client() != 0)
       return refuse_with(RefusalCode::nodes_busy, "the first node of the job, which keeps its steps, does not answer");
     if (signal.client() != 0) c_.steps.expect_answer(asker_.client, *each);
@@ -76,7 +76,7 @@ void StepCommands::signal(const wire::SignalStep& ask) {
   }
 }
 
-std::vector<const Job*> StepCommands::keepers_of(const Job& job, const wire::StepName& name) const {
+std::vector<const Job*> StepCommands::step_managers_of(const Job& job, const wire::StepName& name) const {
   std::vector<const Job*> out;
   if (job.is_het_leader() && name.job().tasks().empty())
     for (const JobKey key : whole_of(job))
@@ -108,9 +108,9 @@ void StepCommands::update(const wire::UpdateStep& ask) {
   update.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
   update.set_step(id);
   update.set_time_limit_minutes(ask.time_limit_minutes());
-  if (!c_.steps.tell_keeper(*job, message))
+  if (!c_.steps.tell_step_manager(*job, message))
     return refuse_with(RefusalCode::nodes_busy, "the first node of the job, which keeps its steps, does not answer");
-  c_.steps.expect_answer(asker_.client, *job);  // the keeper answers
+  c_.steps.expect_answer(asker_.client, *job);  // the step manager answers
 }
 
 // ---- attaching ----
@@ -285,7 +285,7 @@ void StepCommands::end_allocation(const wire::EndAllocation& ask) {
   message.set_job_key(job->key.value);
   message.set_attempt(job->attempt.value);
   *message.mutable_end() = ask;
-  if (!c_.steps.tell_keeper(*job, message))
+  if (!c_.steps.tell_step_manager(*job, message))
     return refuse_with(RefusalCode::nodes_busy, "the first node of the job does not answer; scancel ends it");
   wire::Reply out = reply();
   out.mutable_done();

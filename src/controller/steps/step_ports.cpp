@@ -1,5 +1,5 @@
 // src/controller/steps/step_ports.cpp - srun --resv-ports: the job gets ports that nobody else has on its nodes,
-// durably, before its keeper hears of the step.
+// durably, before its step manager hears of the step.
 #include <algorithm>
 
 #include "controller/requests/refusals.h"
@@ -20,9 +20,9 @@ std::uint32_t most_ports(const Job& job, const wire::CreateStep& ask) {
 
 }  // namespace
 
-// Of the job's ports its keeper gives each step some that no other step of it has. So the job needs as many as its
-// steps at one time: those that are known, or those that have been asked for here, whichever are more. With too few a
-// step waits for another to end.
+// Of the job's ports its step manager gives each step some that no other step of it has. So the job needs as many as
+// its steps at one time: those that are known, or those that have been asked for here, whichever are more. With too few
+// a step waits for another to end.
 void StepTraffic::ask_with_ports(const Asker& asker, std::uint64_t number, const Job& job,
                                  const wire::CreateStep& ask) {
   std::erase_if(asked_ports_, [&](const auto& entry) {

@@ -52,12 +52,12 @@ wire::AttemptStatus status_of(const AttemptReport& report) {
 
 }  // namespace
 
-bool StepTraffic::tell_keeper(const Job& job, const wire::StepToNode& message) {
+bool StepTraffic::tell_step_manager(const Job& job, const wire::StepToNode& message) {
   const NodeIndex first = job.placement->shares.front().node;
   if (job.placement->shares.front().lost) return false;
   const NodeLink* link = links_.find(first);
   if (!link || !link->can_be_told()) return false;
-  if (link->manager->tell_keeper(c_.commit.durable().node(first).def->name, message)) return true;
+  if (link->manager->tell_step_manager(c_.commit.durable().node(first).def->name, message)) return true;
   if (const auto answer = busy_answer(message)) answer_client(job, answer->reply());
   return true;
 }
@@ -88,7 +88,7 @@ void StepTraffic::tell_of_lost(NodeIndex index, NodeLink& link) {
     last = c_.loop.steady();
     message.set_job_key(key.value);
     message.set_attempt(job.attempt.value);
-    tell_keeper(job, message);
+    tell_step_manager(job, message);
   }
 }
 
@@ -118,7 +118,7 @@ void StepTraffic::pass_on(const Asker& asker, std::uint64_t number, const Job& j
                                                                     "nodes of the job are still being powered up")
                                                     : refusal_reply(number, RefusalCode::prolog_running));
   }
-  if (tell_keeper(job, message)) {
+  if (tell_step_manager(job, message)) {
     clients_[asker.client].insert({job.key, job.attempt});
     c_.clients.waits(asker.client, number);
     return;
@@ -132,7 +132,7 @@ void StepTraffic::pass_on(const Asker& asker, std::uint64_t number, const Job& j
                                      ", which keeps the steps of the job, does not answer"));
 }
 
-// Numbers of steps are given out by the keeper of each component. So that a step over several components has one
+// Numbers of steps are given out by the step manager of each component. So that a step over several components has one
 // number, and every number of a heterogeneous job means one step, they are told what the others have used; two that ask
 // at the same moment may still differ.
 std::uint32_t StepTraffic::next_het_step(const Job& job) const {
@@ -167,7 +167,7 @@ void StepTraffic::client_left(ClientId client) {
     message.set_job_key(key.value);
     message.set_attempt(attempt.value);
     message.mutable_left()->set_client(client);
-    tell_keeper(*job, message);
+    tell_step_manager(*job, message);
   }
   clients_.erase(found);
 }
@@ -194,7 +194,7 @@ void StepTraffic::step_reported(NodeIndex node, const AttemptReport& report) {
   message.set_attempt(report.attempt.value);
   message.mutable_report()->set_node(c_.commit.durable().node(node).def->name);
   *message.mutable_report()->mutable_status() = status_of(report);
-  tell_keeper(*job, message);
+  tell_step_manager(*job, message);
 }
 
 void StepTraffic::answer_client(const Job& job, const wire::StepReply& answer) {
@@ -213,15 +213,15 @@ void StepTraffic::answer_client(const Job& job, const wire::StepReply& answer) {
   c_.clients.reply(answer.client(), reply);
 }
 
-void StepTraffic::keeper_said(NodeIndex from, const wire::StepFromNode& message) {
+void StepTraffic::step_manager_said(NodeIndex from, const wire::StepFromNode& message) {
   const Job* job = c_.commit.durable().find_job(JobKey{message.job_key()});
-  const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement &&
-                         job->placement->shares.front().node == from && !job->placement->shares.front().lost;
-  if (!is_keeper) return;
+  const bool is_step_manager = job && job->attempt.value == message.attempt() && job->placement &&
+                               job->placement->shares.front().node == from && !job->placement->shares.front().lost;
+  if (!is_step_manager) return;
   if (message.has_facts()) return record(*job, message.facts());
   if (message.has_reply()) {
     const wire::StepReply& answer = message.reply();
-    // Only who asked this keeper hears from it.
+    // Only who asked this step manager hears from it.
     const auto client = clients_.find(answer.client());
     if (client == clients_.end() || !client->second.contains({job->key, job->attempt})) return;
     return answer_client(*job, answer);
@@ -247,8 +247,9 @@ void StepTraffic::keeper_said(NodeIndex from, const wire::StepFromNode& message)
   }
 }
 
-// Durable first, then acknowledged: what a keeper forgets is in the log. What was told before is acknowledged again; of
-// an attempt that was given up meanwhile (its node was lost) nothing is recorded any more, so nothing is acknowledged.
+// Durable first, then acknowledged: what a step manager forgets is in the log. What was told before is acknowledged
+// again; of an attempt that was given up meanwhile (its node was lost) nothing is recorded any more, so nothing is
+// acknowledged.
 void StepTraffic::record(const Job& job, const wire::StepFacts& batch) {
   const Job* decided = c_.commit.decided().find_job(job.key);
   if (!decided || decided->attempt != job.attempt || !decided->is_on_nodes()) return;
@@ -261,7 +262,7 @@ void StepTraffic::record(const Job& job, const wire::StepFacts& batch) {
     message.set_job_key(key.value);
     message.set_attempt(attempt.value);
     message.mutable_facts_heard()->set_number(number);
-    tell_keeper(*now, message);
+    tell_step_manager(*now, message);
   });
 }
 
@@ -280,13 +281,13 @@ void StepTraffic::refuse_launch(const Job& job, NodeIndex index, const wire::Lau
   status.set_state(wire::AttemptStatus::ENDED);
   status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
   status.set_problem("the job has ended on this node");
-  tell_keeper(job, message);
+  tell_step_manager(job, message);
 }
 
-// What the step may use there, and as whom, is what the ledger says, whatever the keeper wrote.
+// What the step may use there, and as whom, is what the ledger says, whatever the step manager wrote.
 void StepTraffic::launch(const Job& job, NodeIndex index, const wire::StepLaunch& order) {
   if (job.state != JobState::running || !order.plan().has_step()) return;
-  // The keeper is on a node that nobody trusts. It asks again, and gets it when others have ended.
+  // The step manager is on a node that nobody trusts. It asks again, and gets it when others have ended.
   NodeLink& link = links_.of(index);
   const auto first = launches_.lower_bound({job.key, job.attempt, index, 0});
   const auto last = launches_.upper_bound({job.key, job.attempt, index, UINT32_MAX});

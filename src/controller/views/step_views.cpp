@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// Its own processes, which no keeper tells of. salloc has none.
+// Its own processes, which no step manager tells of. salloc has none.
 std::optional<std::uint32_t> own_step(const Job& job) {
   if (!job.placement || !job.is_on_nodes() || job.is_component()) return std::nullopt;
   if (job.spec->interactive) return 0;

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// One running step: of a batch job its script, of srun's own job its tasks (step 0), else one the keeper told of.
+// One running step: of a batch job its script, of srun's own job its tasks (step 0), else one the step manager told of.
 struct RunningStep {
   std::uint32_t id = 0;
   const Step* known = nullptr;                          // null: it follows from the job

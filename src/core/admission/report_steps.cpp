@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t name_length_max = 256;
 
-// A keeper is not believed to be brief.
+// A step manager is not believed to be brief.
 SharedValue<StepWishes> cut(const SharedValue<StepWishes>& from) {
   if (!from || *from == StepWishes{}) return {};
   StepWishes to = *from;
@@ -22,8 +22,8 @@ SharedValue<StepWishes> cut(const SharedValue<StepWishes>& from) {
   return SharedValue(std::move(to));
 }
 
-// Names of nodes that all facts of one message may have together. A keeper sends less; a node that makes facts up may
-// not keep the loop.
+// Names of nodes that all facts of one message may have together. A step manager sends less; a node that makes facts up
+// may not keep the loop.
 constexpr std::size_t names_max = 200'000;
 
 class NodeLists {

@@ -1,4 +1,4 @@
-// src/core/admission/report_steps.h - what the keeper of a job's steps says of them: only what is new and can be true
+// src/core/admission/report_steps.h - what the step manager of a job says of them: only what is new and can be true
 // becomes a fact.
 #pragma once
 

@@ -1,5 +1,5 @@
-// src/core/admission/report_steps_test.cpp - what keepers say of steps, once and for all: what becomes a fact, and what
-// the facts add up to.
+// src/core/admission/report_steps_test.cpp - what step managers say of steps, once and for all: what becomes a fact,
+// and what the facts add up to.
 #include "core/admission/report_steps.h"
 
 #include <gtest/gtest.h>

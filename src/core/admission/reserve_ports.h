@@ -7,8 +7,8 @@
 namespace millrace {
 
 // So that the job has at least so many of the pool, and no port that another job has on one of its nodes. Nothing:
-// there are not enough. What it has once it keeps until its attempt is over: its keeper gives them to one step after
-// the other.
+// there are not enough. What it has once it keeps until its attempt is over: its step manager gives them to one step
+// after the other.
 std::optional<std::vector<Event>> decide_ports(const State& state, const Job& job, std::uint32_t count,
                                                const IndexSet& pool, Time now);
 // As many as its steps that run have together, by what is known of them.

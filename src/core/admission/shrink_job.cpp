@@ -35,9 +35,9 @@ std::expected<std::vector<NodeIndex>, Refusal> named(const State& state, const s
     out.push_back(node);
   }
   if (std::ranges::find(out, has.front()) == out.end())
-    return refuse(RefusalCode::node_configuration_unavailable,
-                  "node " + state.node(has.front()).def->name +
-                      " has to stay: the job's script or the keeper of its steps runs there");
+    return refuse(
+        RefusalCode::node_configuration_unavailable,
+        "node " + state.node(has.front()).def->name + " has to stay: the job's script or its step manager runs there");
   return out;
 }
 

@@ -140,7 +140,7 @@ struct JobProgramEnded {
   }
 };
 
-// Steps of one attempt, as their keeper told of them: starts in the order of their numbers, none left out before
+// Steps of one attempt, as their step manager told of them: starts in the order of their numbers, none left out before
 // another; of ends only those of steps that have started. Told again they are not in here again.
 struct StepsReported {
   JobKey key;

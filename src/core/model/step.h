@@ -156,7 +156,7 @@ struct Step {
   }
 };
 
-// As a keeper tells of it. `start.nodes` is not set: it names them.
+// As a step manager tells of it. `start.nodes` is not set: it names them.
 struct ReportedStep {
   StepStart start;
   std::string nodes;  // hostlist

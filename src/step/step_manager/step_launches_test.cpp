@@ -13,7 +13,7 @@ namespace {
 class LargeStepsTest : public StepManagerTest {
  protected:
   static constexpr int nodes = 12;
-  static constexpr int most = keeper_backlog_max / launch_text_max;
+  static constexpr int most = step_manager_backlog_max / launch_text_max;
   void SetUp() override {
     StepManagerTest::SetUp();
     have_nodes("c[1-12]", nodes);

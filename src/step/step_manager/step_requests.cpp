@@ -71,7 +71,7 @@ void StepManager::keep_waiting(const wire::StepRequest& request) {
 
 bool StepManager::try_step(const wire::StepRequest& request) {
   Result<StepPlacement> placement = fail(Errc::unavailable, std::string{step_nodes_busy.text});
-  if (launches_.empty() || launches_.bytes() + memory_of(request) <= keeper_backlog_max)
+  if (launches_.empty() || launches_.bytes() + memory_of(request) <= step_manager_backlog_max)
     placement = allocator_.find_room(request.ask());
   const StepAsker asker = asker_of(request);
   if (placement) {

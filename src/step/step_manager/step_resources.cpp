@@ -247,7 +247,7 @@ Result<StepNeeds> needs_of(const wire::CreateStep& ask, const StepDefaults& defa
   out.all_devices = !said;
   out.holds_devices = said || defaults.holds_devices;
   if (!out.gres.empty() && !defaults.knows_devices)
-    return fail(Errc::invalid, "gres: what its nodes have was not told to the keeper of this job's steps");
+    return fail(Errc::invalid, "gres: what its nodes have was not told to the step manager of this job's steps");
   MR_TRY_VOID(relate(out));
   if (wishes.has_memory_per_gpu_mib())
     out.memory_per_gpu = bounded_mebibytes(wishes.memory_per_gpu_mib());

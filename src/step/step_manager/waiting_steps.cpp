@@ -37,7 +37,7 @@ bool WaitingSteps::keep(const wire::StepRequest& request, std::int64_t now_us) {
   std::size_t all = size;
   for (const Waiting& one : waiting_) all += one.bytes;
   if (!is_new) all -= place->bytes;
-  if (all > keeper_backlog_max || (is_new && waiting_.size() >= waiting_max)) {
+  if (all > step_manager_backlog_max || (is_new && waiting_.size() >= waiting_max)) {
     if (!is_new) waiting_.erase(place);
     return false;
   }

@@ -1,5 +1,5 @@
-// src/agent/nursery.h - starts supervisors: through a loaded one that forks (millrace-step --nursery), or by a spawn of
-// its own.
+// src/agent/supervisor_starter.h - starts supervisors: through a loaded one that forks (millrace-step --prefork), or by
+// a spawn of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,12 @@
 
 namespace millrace {
 
-class Nursery final {
+class SupervisorStarter final {
  public:
-  explicit Nursery(std::string step_program) : program_(std::move(step_program)) {}
-  Nursery(const Nursery&) = delete;
-  Nursery& operator=(const Nursery&) = delete;
-  ~Nursery();
+  explicit SupervisorStarter(std::string step_program) : program_(std::move(step_program)) {}
+  SupervisorStarter(const SupervisorStarter&) = delete;
+  SupervisorStarter& operator=(const SupervisorStarter&) = delete;
+  ~SupervisorStarter();
 
   // Our end of a socket to a new supervisor that waits for its order.
   Result<int> start_supervisor();
@@ -25,7 +25,7 @@ class Nursery final {
  private:
   Result<void> spawn(int socket, const char* mode);
   bool hand_over(int socket);
-  void close_nursery();
+  void close_prefork_server();
 
   const std::string program_;
   int orders_ = -1;

@@ -1,5 +1,5 @@
-// src/agent/nursery.cpp - see nursery.h.
-#include "agent/nursery.h"
+// src/agent/supervisor_starter.cpp - see supervisor_starter.h.
+#include "agent/supervisor_starter.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,22 +20,22 @@ constexpr int patience_ms = 1000;
 
 }  // namespace
 
-Nursery::~Nursery() {
-  close_nursery();
+SupervisorStarter::~SupervisorStarter() {
+  close_prefork_server();
   reap();
 }
 
-void Nursery::close_nursery() {
+void SupervisorStarter::close_prefork_server() {
   if (orders_ >= 0) close(orders_);
   orders_ = -1;
 }
 
-void Nursery::reap() {
+void SupervisorStarter::reap() {
   std::erase_if(children_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
 // posix_spawn, because an agent may be large and fork copies it.
-Result<void> Nursery::spawn(int socket, const char* mode) {
+Result<void> SupervisorStarter::spawn(int socket, const char* mode) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -62,12 +62,12 @@ Result<void> Nursery::spawn(int socket, const char* mode) {
   return {};
 }
 
-// Gives the nursery a socket; false when it is not there or does not take it in time.
-bool Nursery::hand_over(int socket) {
+// Gives the prefork server a socket; false when it is not there or does not take it in time.
+bool SupervisorStarter::hand_over(int socket) {
   if (orders_ < 0) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
-    const bool started = spawn(ends[1], "--nursery").has_value();
+    const bool started = spawn(ends[1], "--prefork").has_value();
     close(ends[1]);
     if (!started) return close(ends[0]), false;
     orders_ = ends[0];
@@ -92,12 +92,12 @@ bool Nursery::hand_over(int socket) {
     if ((errno == EAGAIN || errno == EWOULDBLOCK) && poll(&ready, 1, patience_ms) == 1 &&
         (ready.revents & POLLOUT) != 0)
       continue;
-    close_nursery();  // dead or stuck: the next launch starts another
+    close_prefork_server();  // dead or stuck: the next launch starts another
     return false;
   }
 }
 
-Result<int> Nursery::start_supervisor() {
+Result<int> SupervisorStarter::start_supervisor() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(Errc::unavailable, std::string{"make a socket pair: "} + std::strerror(errno));

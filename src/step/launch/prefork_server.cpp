@@ -1,5 +1,5 @@
-// src/step/launch/nursery.cpp - see nursery.h.
-#include "step/launch/nursery.h"
+// src/step/launch/prefork_server.cpp - see prefork_server.h.
+#include "step/launch/prefork_server.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ int descriptor_in(const msghdr& message) {
 
 }  // namespace
 
-int serve_nursery(int orders) {
+int serve_prefork(int orders) {
   struct sigaction action{};
   action.sa_handler = SIG_IGN;  // nobody waits for the children: the kernel clears them away
   sigaction(SIGCHLD, &action, nullptr);
