@@ -29,7 +29,7 @@ ALLOWED = {
     "cli/options": {"base", "schema", "client", "wire", "config", "core/model"},
     "cli/render": {"base", "schema", "client", "wire", "config", "core/model"},
     "cli": {"base", "schema", "client", "wire", "config", "core/model", "ports", "cli/options", "cli/render", "mpi"},
-    "cli/fronts": {"base", "schema", "client", "wire", "config", "cli", "cli/options", "cli/render"},
+    "cli/compat": {"base", "schema", "client", "wire", "config", "cli", "cli/options", "cli/render"},
     "smap": {"base", "schema", "client", "wire", "cli", "cli/options", "cli/render"},
     "sim": CORE | OUTER | {"store", "controller", "adapters", "agent", "step/step_manager", "client"},
     "platform": {"base", "ports", "wire"},  # wire for frames only

@@ -11,8 +11,8 @@ SYSTEM_TESTS = Path(__file__).resolve().parent.parent / "tests" / "system"
 # System tests of a folder. A folder that is not named here serves all of them.
 SYSTEM = {
     "accelerators": ["gpu"],
-    "cli/fronts": ["fronts", "submit"],
-    "cli/render": ["golden", "ecosystem", "accounting", "fronts", "records", "step_facts", "user_pages"],
+    "cli/compat": ["compat", "submit"],
+    "cli/render": ["golden", "ecosystem", "accounting", "compat", "records", "step_facts", "user_pages"],
     "core/planner": ["scheduling", "suspend", "power", "user_pages"],
     "isolation": ["isolation", "step_resources", "gpu", "suspend"],
     "mpi": ["steps", "mpi"],

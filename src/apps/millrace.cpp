@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/compat/compat.h"
 #include "cli/dispatch.h"
-#include "cli/fronts/fronts.h"
 
 namespace millrace {
 namespace {

@@ -19,7 +19,7 @@
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "cli/render/text_forms.h"
-#include "core/model/front_variable.h"
+#include "core/model/compat_variable.h"
 #include "core/model/preserved_variable.h"
 #include "wire/request_limits.h"
 
@@ -400,7 +400,7 @@ Result<void> check_clusters(const JobDraft& draft, const ClientSettings& setting
 // What stands there already is of an outer job, and would be taken for this one's.
 void mark_submission(const char* front) {
   for (const std::string_view name : submission_variables) unsetenv(name.data());
-  setenv(front_marker.data(), front, 1);
+  setenv(compat_marker.data(), front, 1);
 }
 
 std::string job_environment(const JobDraft& draft) {
@@ -414,8 +414,8 @@ std::string job_environment(const JobDraft& draft) {
   for (const char* name : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES"})
     if (const char* value = std::getenv(name); draft.preserve_env && value != nullptr)
       set_variable(packed, std::string{preserved_prefix} + name, value);
-  if (std::getenv(front_marker.data()) != nullptr) {
-    set_variable(packed, front_marker, std::getenv(front_marker.data()));
+  if (std::getenv(compat_marker.data()) != nullptr) {
+    set_variable(packed, compat_marker, std::getenv(compat_marker.data()));
     for (const std::string_view name : submission_variables)
       if (const char* value = std::getenv(name.data()); value != nullptr) set_variable(packed, name, value);
   }

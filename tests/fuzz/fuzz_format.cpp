@@ -1,6 +1,6 @@
 // tests/fuzz/fuzz_format.cpp - what -o, -O, --format and --sort say, with a row of everything printed by it.
 #include "base/text.h"
-#include "cli/fronts/lsf_lists.h"
+#include "cli/compat/lsf_lists.h"
 #include "cli/render/account_fields.h"
 #include "cli/render/acct_fields.h"
 #include "cli/render/columns.h"

@@ -1,6 +1,6 @@
 // tests/fuzz/fuzz_views.cpp - what the controller answers, as the commands print it: every column of it.
 #include "base/text.h"
-#include "cli/fronts/pbs_lists.h"
+#include "cli/compat/pbs_lists.h"
 #include "cli/render/account_fields.h"
 #include "cli/render/acct_data.h"
 #include "cli/render/acct_fields.h"

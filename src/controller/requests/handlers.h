@@ -106,15 +106,21 @@ class AccountCommands final : public RequestHandler {
   void decide(const AccountChange& change);
 };
 
-// Crontabs and triggers, which users leave with the controller: standing_commands.cpp
-class StandingCommands final : public RequestHandler {
+// crontab_commands.cpp
+class CrontabCommands final : public RequestHandler {
  public:
   using RequestHandler::RequestHandler;
-  void set_crontab(const wire::SetCrontab& ask);
-  void query_crontab(const wire::QueryCrontab& ask);
-  void set_trigger(const wire::SetTrigger& ask);
-  void clear_triggers(const wire::ClearTriggers& ask);
-  void query_triggers();
+  void set(const wire::SetCrontab& ask);
+  void query(const wire::QueryCrontab& ask);
+};
+
+// trigger_commands.cpp
+class TriggerCommands final : public RequestHandler {
+ public:
+  using RequestHandler::RequestHandler;
+  void set(const wire::SetTrigger& ask);
+  void clear(const wire::ClearTriggers& ask);
+  void query();
 };
 
 // The daemon itself: daemon_commands.cpp, logging_command.cpp, token_command.cpp

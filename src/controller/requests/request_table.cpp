@@ -68,12 +68,12 @@ constexpr RequestRow table[] = {
     {B::kQueryPriorities, Rank::user, run<AccountQueries, &AccountQueries::priorities>},
     {B::kQueryTransactions, Rank::user, run<AccountQueries, &AccountQueries::transactions>},
     // Crontabs and triggers
-    {B::kSetCrontab, Rank::user, run<StandingCommands, &StandingCommands::set_crontab, &R::set_crontab>},
-    {B::kQueryCrontab, Rank::user, run<StandingCommands, &StandingCommands::query_crontab, &R::query_crontab>},
+    {B::kSetCrontab, Rank::user, run<CrontabCommands, &CrontabCommands::set, &R::set_crontab>},
+    {B::kQueryCrontab, Rank::user, run<CrontabCommands, &CrontabCommands::query, &R::query_crontab>},
     {B::kSetTrigger, Rank::user,  // allow_user_triggers lets users set some of their own
-     run<StandingCommands, &StandingCommands::set_trigger, &R::set_trigger>},
-    {B::kClearTriggers, Rank::user, run<StandingCommands, &StandingCommands::clear_triggers, &R::clear_triggers>},
-    {B::kQueryTriggers, Rank::user, run<StandingCommands, &StandingCommands::query_triggers>},
+     run<TriggerCommands, &TriggerCommands::set, &R::set_trigger>},
+    {B::kClearTriggers, Rank::user, run<TriggerCommands, &TriggerCommands::clear, &R::clear_triggers>},
+    {B::kQueryTriggers, Rank::user, run<TriggerCommands, &TriggerCommands::query>},
     // The daemon
     {B::kShutdown, Rank::administers, run<DaemonCommands, &DaemonCommands::shutdown, &R::shutdown>},
     {B::kReconfigure, Rank::administers, run<DaemonCommands, &DaemonCommands::reconfigure>},

@@ -56,7 +56,7 @@ class Supervisor final {
   Result<void> start();
   void look_at_srun();
   void fail_launch(Error why);
-  Result<void> add_front_variables();
+  Result<void> add_compat_variables();
   Result<void> start_batch();
   Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();

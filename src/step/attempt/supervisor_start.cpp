@@ -10,7 +10,7 @@
 #include "core/model/multi_prog.h"
 #include "step/attempt/supervisor.h"
 #include "step/container/oci_bundle.h"
-#include "step/environment/front_environment.h"
+#include "step/environment/compat_environment.h"
 
 namespace millrace {
 
@@ -59,7 +59,7 @@ StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 Result<void> Supervisor::start() {
   environment_ = node_environment(plan_, order_.identity());
   environment_.set(attempt_marker, order_.spool());
-  MR_TRY_VOID(add_front_variables());
+  MR_TRY_VOID(add_compat_variables());
   gpus_ = Gpus(plan_, order_.isolation());
   gpus_.show(environment_);
   if (plan_.node_position() == 0 && !plan_.has_step()) {
@@ -86,8 +86,8 @@ Result<void> Supervisor::start() {
 }
 
 // What qsub and bsub promise their jobs; the file with the hosts is on the first node, and goes with the attempt.
-Result<void> Supervisor::add_front_variables() {
-  const std::string_view variable = add_front(environment_, plan_);
+Result<void> Supervisor::add_compat_variables() {
+  const std::string_view variable = add_compat(environment_, plan_);
   if (variable.empty() || plan_.node_position() != 0) return {};
   const wire::Credential& identity = order_.identity();
   MR_TRY(const std::string path,

@@ -2,7 +2,7 @@
 // of a real Slurm.
 #include "step/environment/environment.h"
 #include "step/attempt/gpus.h"
-#include "step/environment/front_environment.h"
+#include "step/environment/compat_environment.h"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(Environment, Jobs_of_qsub_and_bsub_have_those_systems_variables) {
   wire::LaunchPlan plan = golden_plan();
   plan.set_environment(std::string{"MILLRACE_FRONT=pbs\0PBS_ARRAYID=9\0PBS_NODEFILE=/outer\0", 53});
   Environment environment = node_environment(plan, root());
-  EXPECT_EQ(add_front(environment, plan), "PBS_NODEFILE");
+  EXPECT_EQ(add_compat(environment, plan), "PBS_NODEFILE");
   const std::pair<const char*, const char*> pbs[] = {
       {"PBS_JOBID", "86"},    {"PBS_JOBNAME", "gold"}, {"PBS_QUEUE", "main"}, {"PBS_O_QUEUE", "main"},
       {"PBS_NUM_NODES", "2"}, {"PBS_NUM_PPN", "2"},    {"PBS_NP", "4"},       {"PBS_ARRAYID", ""},
@@ -66,7 +66,7 @@ TEST(Environment, Jobs_of_qsub_and_bsub_have_those_systems_variables) {
   plan.set_array_job_id(80);
   plan.set_array_task(3);
   environment = node_environment(plan, root());
-  EXPECT_EQ(add_front(environment, plan), "LSB_DJOB_HOSTFILE");
+  EXPECT_EQ(add_compat(environment, plan), "LSB_DJOB_HOSTFILE");
   const std::pair<const char*, const char*> lsf[] = {
       {"LSB_JOBID", "80"},        {"LSB_JOBINDEX", "3"},        {"LSB_JOBNAME", "gold[3]"},
       {"LSB_BATCH_JID", "80[3]"}, {"LSB_HOSTS", "c1 c1 c2 c2"}, {"LSB_MCPU_HOSTS", "c1 2 c2 2"},
@@ -74,7 +74,7 @@ TEST(Environment, Jobs_of_qsub_and_bsub_have_those_systems_variables) {
   for (const auto& [name, value] : lsf) EXPECT_EQ(environment.get(name), value) << name;
   plan.clear_environment();
   environment = node_environment(plan, root());
-  EXPECT_EQ(add_front(environment, plan), "");
+  EXPECT_EQ(add_compat(environment, plan), "");
   EXPECT_EQ(environment.get("LSB_JOBID"), "");
 }
 

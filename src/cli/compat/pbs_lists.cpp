@@ -1,5 +1,5 @@
-// src/cli/fronts/pbs_lists.cpp - see pbs_lists.h.
-#include "cli/fronts/pbs_lists.h"
+// src/cli/compat/pbs_lists.cpp - see pbs_lists.h.
+#include "cli/compat/pbs_lists.h"
 
 #include <cstdarg>
 #include <cstdio>

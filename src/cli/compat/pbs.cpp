@@ -1,9 +1,9 @@
-// src/cli/fronts/pbs.cpp - qsub, qdel, qhold, qrls, qalter, qrerun: PBS's commands that change something.
+// src/cli/compat/pbs.cpp - qsub, qdel, qhold, qrls, qalter, qrerun: PBS's commands that change something.
 #include <algorithm>
 #include <cstdlib>
 
 #include "cli/commands.h"
-#include "cli/fronts/fronts.h"
+#include "cli/compat/compat.h"
 #include "cli/options/foreign_directives.h"
 #include "cli/options/option.h"
 

@@ -1,4 +1,4 @@
-// src/core/model/front_variable.h - jobs that qsub or bsub submitted say so on their way to the node, where they get
+// src/core/model/compat_variable.h - jobs that qsub or bsub submitted say so on their way to the node, where they get
 // those systems' variables.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace millrace {
 
 // "pbs" or "lsf". Taken out before anything of the job runs: what it submits in turn with sbatch is a plain job.
-constexpr std::string_view front_marker = "MILLRACE_FRONT";
+constexpr std::string_view compat_marker = "MILLRACE_FRONT";
 
 // Only the submitting side knows these; the node adds the others. They go with the job whatever --export says.
 constexpr std::string_view submission_variables[] = {

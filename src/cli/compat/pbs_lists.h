@@ -1,4 +1,4 @@
-// src/cli/fronts/pbs_lists.h - jobs, queues and nodes as PBS's commands print them.
+// src/cli/compat/pbs_lists.h - jobs, queues and nodes as PBS's commands print them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// src/cli/fronts/lsf_lists.cpp - see lsf_lists.h.
-#include "cli/fronts/lsf_lists.h"
+// src/cli/compat/lsf_lists.cpp - see lsf_lists.h.
+#include "cli/compat/lsf_lists.h"
 
 #include <algorithm>
 #include <ctime>

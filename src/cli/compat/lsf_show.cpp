@@ -1,4 +1,4 @@
-// src/cli/fronts/lsf_show.cpp - bjobs: LSF's list of jobs.
+// src/cli/compat/lsf_show.cpp - bjobs: LSF's list of jobs.
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/fronts/fronts.h"
-#include "cli/fronts/lsf_lists.h"
+#include "cli/compat/compat.h"
+#include "cli/compat/lsf_lists.h"
 #include "cli/options/option.h"
 #include "cli/render/job_words.h"
 #include "cli/render/text_forms.h"

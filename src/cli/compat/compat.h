@@ -1,4 +1,4 @@
-// src/cli/fronts/fronts.h - commands of PBS and LSF over ours, for scripts and fingers that know no others.
+// src/cli/compat/compat.h - commands of PBS and LSF over ours, for scripts and fingers that know no others.
 #pragma once
 
 #include <span>
@@ -62,7 +62,7 @@ Result<wire::Reply> ask_controller(const Command& command, wire::Request& reques
 // Numbers of the controller's refusals that the others have words of their own for.
 constexpr std::uint32_t access_denied = 2002, invalid_job_id = 2017, already_done = 2021;
 std::string job_number(std::string_view text);  // 12.server and 12[3].server as 12 and 12_3
-// What the job is to know of the place it was submitted from; the node adds the rest (step/front_environment).
+// What the job is to know of the place it was submitted from; the node adds the rest (step/compat_environment).
 void mark_as_pbs(bool interactive);
 void mark_as_lsf(bool interactive);
 // Of qsub and bsub, whose options are words for sbatch: one row each (cli/options/foreign_directives).

@@ -1,4 +1,4 @@
-// src/cli/fronts/lsf.cpp - bsub, bkill, lsid: LSF's commands that change something, and the names of the cluster.
+// src/cli/compat/lsf.cpp - bsub, bkill, lsid: LSF's commands that change something, and the names of the cluster.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/fronts/fronts.h"
+#include "cli/compat/compat.h"
 #include "cli/options/foreign_directives.h"
 #include "cli/options/job_values.h"
 #include "cli/options/option.h"

@@ -1,11 +1,11 @@
-// src/step/environment/front_environment.cpp - see front_environment.h.
-#include "step/environment/front_environment.h"
+// src/step/environment/compat_environment.cpp - see compat_environment.h.
+#include "step/environment/compat_environment.h"
 
 #include <vector>
 
 #include "agent.pb.h"
 #include "base/hostlist.h"
-#include "core/model/front_variable.h"
+#include "core/model/compat_variable.h"
 
 namespace millrace {
 namespace {
@@ -110,9 +110,9 @@ constexpr FileRow files[] = {{"pbs", "PBS_NODEFILE"}, {"lsf", "LSB_DJOB_HOSTFILE
 
 }  // namespace
 
-std::string_view add_front(Environment& environment, const wire::LaunchPlan& plan) {
-  const std::string front{environment.get(front_marker)};
-  environment.unset(front_marker);
+std::string_view add_compat(Environment& environment, const wire::LaunchPlan& plan) {
+  const std::string front{environment.get(compat_marker)};
+  environment.unset(compat_marker);
   for (const Row& row : rows) {
     if (row.front != front) continue;
     // One of an outer job would be taken for this one's.

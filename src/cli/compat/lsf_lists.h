@@ -1,4 +1,4 @@
-// src/cli/fronts/lsf_lists.h - jobs as LSF's bjobs prints them.
+// src/cli/compat/lsf_lists.h - jobs as LSF's bjobs prints them.
 #pragma once
 
 #include <cstdint>

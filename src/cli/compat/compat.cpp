@@ -1,5 +1,5 @@
-// src/cli/fronts/fronts.cpp - see fronts.h.
-#include "cli/fronts/fronts.h"
+// src/cli/compat/compat.cpp - see compat.h.
+#include "cli/compat/compat.h"
 
 #include <unistd.h>
 

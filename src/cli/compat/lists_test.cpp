@@ -1,9 +1,9 @@
-// src/cli/fronts/lists_test.cpp - jobs and nodes in the words of PBS and LSF.
+// src/cli/compat/lists_test.cpp - jobs and nodes in the words of PBS and LSF.
 #include <gtest/gtest.h>
 
-#include "cli/fronts/fronts.h"
-#include "cli/fronts/lsf_lists.h"
-#include "cli/fronts/pbs_lists.h"
+#include "cli/compat/compat.h"
+#include "cli/compat/lsf_lists.h"
+#include "cli/compat/pbs_lists.h"
 #include "cli/options/foreign_directives.h"
 
 namespace millrace {
@@ -19,7 +19,7 @@ wire::JobView job(wire::JobStateName state, const char* reason = "None") {
   return out;
 }
 
-TEST(Fronts, States_of_jobs_in_the_words_of_both) {
+TEST(Compat, States_of_jobs_in_the_words_of_both) {
   EXPECT_EQ(pbs_state(job(wire::PENDING, "Resources")), 'Q');
   EXPECT_EQ(pbs_state(job(wire::PENDING, "JobHeldUser")), 'H');
   EXPECT_EQ(pbs_state(job(wire::PENDING, "Dependency")), 'W');
@@ -31,7 +31,7 @@ TEST(Fronts, States_of_jobs_in_the_words_of_both) {
   EXPECT_EQ(lsf_state(job(wire::FAILED)), "EXIT");
 }
 
-TEST(Fronts, Rows_have_the_widths_people_parse) {
+TEST(Compat, Rows_have_the_widths_people_parse) {
   const wire::JobView pending = job(wire::PENDING, "Resources");
   EXPECT_EQ(qstat_row({.job = &pending, .user = "ann"}),
             "12                  a_long_name_o... ann                    0 Q main           \n");
@@ -40,7 +40,7 @@ TEST(Fronts, Rows_have_the_widths_people_parse) {
             "12      ann     PEND  main                   -           *_");
 }
 
-TEST(Fronts, Arrays_of_lsf_have_a_row_for_each_task) {
+TEST(Compat, Arrays_of_lsf_have_a_row_for_each_task) {
   wire::JobView array = job(wire::PENDING, "Resources");
   array.set_array_job_id(12);
   array.set_array_tasks("3,5%2");
@@ -55,7 +55,7 @@ TEST(Fronts, Arrays_of_lsf_have_a_row_for_each_task) {
             " 2    2    0    0    0     0     0     0\n");
 }
 
-TEST(Fronts, Fields_of_bjobs) {
+TEST(Compat, Fields_of_bjobs) {
   const wire::JobView waits = job(wire::PENDING, "Resources");
   const LsfRow rows[] = {{&waits, {}, "ann", 0}};
   const auto format = parse_lsf_format("jobid:4 stat:-6 name:5");
@@ -67,7 +67,7 @@ TEST(Fronts, Fields_of_bjobs) {
   EXPECT_FALSE(parse_lsf_format("moons"));
 }
 
-TEST(Fronts, The_other_table_of_qstat_and_arrays) {
+TEST(Compat, The_other_table_of_qstat_and_arrays) {
   wire::JobView array = job(wire::PENDING, "Resources"), first = job(wire::RUNNING);
   array.set_array_job_id(12);
   array.set_array_tasks("3-4");
@@ -92,13 +92,13 @@ TEST(Fronts, The_other_table_of_qstat_and_arrays) {
             "12[2]           ann      main     a_long_nam     --   2   5    2gb 01:30 R 00:00 n1/0*4+n2/0\n");
 }
 
-TEST(Fronts, Names_of_jobs_with_servers_and_tasks) {
+TEST(Compat, Names_of_jobs_with_servers_and_tasks) {
   EXPECT_EQ(job_number("12.server"), "12");
   EXPECT_EQ(job_number("12[3].server"), "12_3");
   EXPECT_EQ(job_number("12[].server"), "12");
 }
 
-TEST(Fronts, A_command_line_of_qsub_ends_where_the_script_begins) {
+TEST(Compat, A_command_line_of_qsub_ends_where_the_script_begins) {
   const std::vector<std::string> words{"-N", "x", "-lwalltime=60", "-I", "-j", "oe", "run.sh", "-v", "arg"};
   const auto line = read_pbs_line(words);
   ASSERT_TRUE(line) << line.error().story;
@@ -108,7 +108,7 @@ TEST(Fronts, A_command_line_of_qsub_ends_where_the_script_begins) {
   EXPECT_FALSE(read_lsf_line(std::vector<std::string>{"-nosuch", "x"}));
 }
 
-TEST(Fronts, A_node_that_is_drained_is_offline) {
+TEST(Compat, A_node_that_is_drained_is_offline) {
   wire::NodeView node;
   node.set_name("n1");
   node.set_base(wire::NodeView::IDLE);

@@ -1,12 +1,12 @@
-// src/cli/fronts/pbs_show.cpp - qstat and pbsnodes: PBS's commands that show something.
+// src/cli/compat/pbs_show.cpp - qstat and pbsnodes: PBS's commands that show something.
 #include <algorithm>
 #include <set>
 
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/fronts/fronts.h"
-#include "cli/fronts/pbs_lists.h"
+#include "cli/compat/compat.h"
+#include "cli/compat/pbs_lists.h"
 #include "cli/options/option.h"
 #include "cli/render/data_text.h"
 #include "cli/render/job_words.h"

@@ -1,4 +1,4 @@
-// src/step/environment/front_environment.h - variables of PBS and LSF, for jobs that qsub or bsub submitted.
+// src/step/environment/compat_environment.h - variables of PBS and LSF, for jobs that qsub or bsub submitted.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace millrace {
 
 // Adds what the system the job was submitted for promises; a job of sbatch is left as it is. The name of the variable
 // that says where the file with the hosts lies; empty: there is none.
-std::string_view add_front(Environment& environment, const wire::LaunchPlan& plan);
+std::string_view add_compat(Environment& environment, const wire::LaunchPlan& plan);
 // What stands in that file: a line with the host for every task.
 std::string host_lines(const wire::LaunchPlan& plan);
 
