@@ -57,7 +57,7 @@ void AccountCommands::decide(const AccountChange& change) {
   if (!decision) {
     out.mutable_failure()->set_code(code_of(decision.error()));
     out.mutable_failure()->set_text(decision.error().story);
-    return answer(std::move(out));
+    return answer(out);
   }
   wire::AccountsChanged& changed = *out.mutable_accounts_changed();
   for (const std::string& name : decision->names) changed.add_names(name);
@@ -67,7 +67,7 @@ void AccountCommands::decide(const AccountChange& change) {
     added->set_user(name.user);
     added->set_partition(name.partition);
   }
-  if (ask.try_only()) return answer(std::move(out));
+  if (ask.try_only()) return answer(out);
   // Where there is nothing to change, that may rest on a change which is not durable yet: this answer waits for it too.
   if (!decision->events.empty() && !happen(std::move(decision->events))) return;
   answer_when_durable(std::move(out));
@@ -112,7 +112,7 @@ void AccountCommands::annotate_record(const wire::AnnotateRecord& ask) {
     events.emplace_back(std::move(event));
     changed.add_names(std::to_string(number));
   }
-  if (ask.try_only()) return answer(std::move(out));
+  if (ask.try_only()) return answer(out);
   if (!events.empty() && !happen(std::move(events))) return;
   answer_when_durable(std::move(out));
 }

@@ -72,7 +72,7 @@ void CrontabCommands::query(const wire::QueryCrontab& ask) {
     for (const CrontabJob& entry : (*crontab)->jobs)
       if (const Job* job = c_.commit.durable().find_job(entry.key)) view.add_job_ids(job->id.value);
   }
-  answer(std::move(out));
+  answer(out);
 }
 
 }  // namespace millrace

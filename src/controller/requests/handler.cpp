@@ -28,7 +28,7 @@ void RequestHandler::refuse_with(RefusalCode code, std::string note) const {
 void RequestHandler::refuse_with(const Refusal& refusal) const {
   wire::Reply out = reply();
   put_refusal(refusal, *out.mutable_failure());
-  answer(std::move(out));
+  answer(out);
 }
 
 bool RequestHandler::refuses_for_room(const std::vector<Event>& events, std::uint64_t payload_bytes) const {
@@ -105,8 +105,8 @@ bool RequestHandler::refuses_words(const wire::SubmitJob& ask) const {
 }
 
 bool RequestHandler::refuses_bytes(UserId user, std::size_t beyond_ordinary) const {
-  auto why = c_.readers.stored.refusal(user, beyond_ordinary);
-  if (why) refuse_with(RefusalCode::too_long, *std::move(why));
+  const auto why = c_.readers.stored.refusal(user, beyond_ordinary);
+  if (why) refuse_with(RefusalCode::too_long, *why);
   return why.has_value();
 }
 

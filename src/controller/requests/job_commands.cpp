@@ -293,7 +293,7 @@ bool JobCommands::go_on_signalling(Services& services, SignalRun& run) {
     self.signal_job(run, run.names[run.name++]);
     steps += (run.selector.looked_at() - before) / looks_per_step;
   }
-  self.answer(std::move(run.out));
+  self.answer(run.out);
   return false;
 }
 

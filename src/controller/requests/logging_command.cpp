@@ -29,7 +29,7 @@ void DaemonCommands::set_logging(const wire::SetLogging& ask) {
     for (const std::uint32_t index : nodes)
       if (const NodeLink* link = c_.links.find(NodeIndex{index}); link && link->manager)
         link->manager->set_logging(state.node(NodeIndex{index}).def->name, ask);
-    return answer(std::move(out));
+    return answer(out);
   }
   if (ask.has_schedule()) {
     if (!c_.hooks.schedule_log) return refuse_with(RefusalCode::disabled, "SlurmSchedLogFile is not set in slurm.conf");
@@ -50,7 +50,7 @@ void DaemonCommands::set_logging(const wire::SetLogging& ask) {
              " by UID=" + std::to_string(asker_.uid.value);
     });
   }
-  answer(std::move(out));
+  answer(out);
 }
 
 }  // namespace millrace

@@ -53,7 +53,7 @@ void StepCommands::signal(const wire::SignalStep& ask) {
     signal.set_batch_only(id == batch_step);
     signal.set_full(id != batch_step);
     c_.orders.signal(*job, signal);
-    return answer(std::move(out));
+    return answer(out);
   }
   if (id == batch_step) return refuse_with({RefusalCode::invalid_job_id, {}});
   wire::StepToNode message;
@@ -145,7 +145,7 @@ void StepCommands::attach(const wire::AttachStep& ask) {
   out.mutable_attached()->set_node_count(view.node_count());
   out.mutable_attached()->set_nodes(view.nodes());
   out.mutable_attached()->set_uid(view.uid());
-  answer(std::move(out));
+  answer(out);
 }
 
 // ---- telling ----
@@ -183,7 +183,7 @@ void StepCommands::notify(const wire::NotifyJob& ask) {
   if (!told) return refuse_with(RefusalCode::invalid_job_id, "nothing of the job runs that could show a line");
   wire::Reply out = reply();
   out.mutable_done();
-  answer(std::move(out));
+  answer(out);
 }
 
 // ---- measuring ----
@@ -289,7 +289,7 @@ void StepCommands::end_allocation(const wire::EndAllocation& ask) {
     return refuse_with(RefusalCode::nodes_busy, "the first node of the job does not answer; scancel ends it");
   wire::Reply out = reply();
   out.mutable_done();
-  answer(std::move(out));
+  answer(out);
 }
 
 }  // namespace millrace

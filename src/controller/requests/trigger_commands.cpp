@@ -75,7 +75,7 @@ void TriggerCommands::query() {
   wire::Reply out = reply();
   wire::Triggers& list = *out.mutable_triggers();
   for (const auto& [id, trigger] : c_.commit.durable().triggers) put(*trigger, *list.add_triggers());
-  answer(std::move(out));
+  answer(out);
 }
 
 }  // namespace millrace
